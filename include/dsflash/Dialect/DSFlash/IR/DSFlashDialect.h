@@ -1,0 +1,44 @@
+//===- DSFlashDialect.h - The dsflash dialect, whole ------------*- C++ -*-===//
+
+#ifndef DSFLASH_DIALECT_DSFLASH_IR_DSFLASHDIALECT_H
+#define DSFLASH_DIALECT_DSFLASH_IR_DSFLASHDIALECT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h.inc"
+#include "dsflash/Dialect/DSFlash/IR/DSFlashEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dsflash/Dialect/DSFlash/IR/DSFlashAttrs.h.inc"
+
+#include "dsflash/Dialect/DSFlash/IR/DSFlashTypeInterfaces.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dsflash/Dialect/DSFlash/IR/DSFlashTypes.h.inc"
+
+#include "dsflash/Dialect/DSFlash/IR/DSFlashOpInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "dsflash/Dialect/DSFlash/IR/DSFlashOps.h.inc"
+
+namespace mlir::dsflash {
+
+/// The buffer that a plane of a weight (of one expert) or of one sequence's
+/// state is seen through: [rows, columns] of f32, bf16 or i32, or bytes where
+/// elements are packed.
+MemRefType getPlaneType(WeightType weight, Plane plane);
+MemRefType getPlaneType(StateTypeInterface state, Plane plane);
+
+} // namespace mlir::dsflash
+
+#endif // DSFLASH_DIALECT_DSFLASH_IR_DSFLASHDIALECT_H

@@ -1,0 +1,101 @@
+//===- Lowering.h - From model operations to kernel launches ----*- C++ -*-===//
+//
+// What the lowerings of all operator families share: a lowering says which
+// items a launch has, what goes in and out, and writes the kernel's body. The
+// body is written once for every kernel key (operation, attributes, types).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DSFLASH_LIB_CONVERSION_DSFLASHTOKERNELS_LOWERING_H
+#define DSFLASH_LIB_CONVERSION_DSFLASHTOKERNELS_LOWERING_H
+
+#include "dsflash/Kernels/KernelBuilder.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::dsflash {
+
+/// Writes a kernel's body for the items begin to end.
+using KernelBody = function_ref<void(KernelBuilder &b, Value begin, Value end,
+                                     ValueRange ins, ValueRange outs)>;
+
+class Lowering {
+public:
+  explicit Lowering(ModuleOp module);
+
+  /// Lowers one model operation; its operands are lowered already. False if
+  /// there is no lowering for it.
+  bool lower(Operation *op);
+
+  //===--- for the lowerings of operator families ---------------------------===//
+  OpBuilder &builder() { return opBuilder; }
+  Location loc() const { return current->getLoc(); }
+  Value index(int64_t value);
+  /// The leading extent of a tensor (of a state-free value of this function),
+  /// without making it depend on the operation that computes the tensor.
+  Value rows(Value tensor);
+  /// product of an index and a constant
+  Value times(Value count, int64_t factor);
+  /// An uninitialised tensor of `type`, whose leading extent, if dynamic, is
+  /// `rows`.
+  Value empty(Type type, Value rows);
+  /// Launches the kernel `name`_<shapes> over `grid` items. The key of the kernel is `name`, the
+  /// current operation's attributes and the types. Gives the values of outs after it.
+  SmallVector<Value> dispatch(StringRef name, Value grid, ValueRange ins,
+                              ValueRange outs, KernelBody body,
+                              bool writesState = false);
+  /// Replaces the current operation.
+  void replace(ValueRange results);
+
+private:
+  func::FuncOp getKernel(StringRef name, ValueRange ins, ValueRange outs,
+                         KernelBody body);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  OpBuilder opBuilder;
+  Operation *current = nullptr;
+  llvm::StringMap<func::FuncOp> kernels; // by key
+};
+
+/// One table entry: lowers an operation of type OpTy.
+void lowerOp(Lowering &l, RoundOp op);
+void lowerOp(Lowering &l, QuantizeOp op);
+void lowerOp(Lowering &l, ScaleOp op);
+void lowerOp(Lowering &l, RMSNormOp op);
+void lowerOp(Lowering &l, LinearOp op);
+void lowerOp(Lowering &l, ProjectOp op);
+void lowerOp(Lowering &l, GroupedLinearOp op);
+void lowerOp(Lowering &l, EmbedOp op);
+void lowerOp(Lowering &l, HCInitOp op);
+void lowerOp(Lowering &l, HCMixOp op);
+void lowerOp(Lowering &l, HCCollapseOp op);
+void lowerOp(Lowering &l, HCExpandOp op);
+void lowerOp(Lowering &l, StreamMeanOp op);
+void lowerOp(Lowering &l, GatherRowsOp op);
+void lowerOp(Lowering &l, AddRowsOp op);
+void lowerOp(Lowering &l, RopeTableOp op);
+void lowerOp(Lowering &l, RotateOp op);
+void lowerOp(Lowering &l, CSA2Op op);
+void lowerOp(Lowering &l, CompressOp op);
+void lowerOp(Lowering &l, AppendOp op);
+void lowerOp(Lowering &l, LoadOp op);
+void lowerOp(Lowering &l, IndexerOp op);
+void lowerOp(Lowering &l, RouterOp op);
+void lowerOp(Lowering &l, GroupByExpertOp op);
+void lowerOp(Lowering &l, ExpertLinearOp op);
+void lowerOp(Lowering &l, SwiGLUOp op);
+void lowerOp(Lowering &l, CombineOp op);
+void lowerOp(Lowering &l, EngramHashOp op);
+void lowerOp(Lowering &l, EngramLookupOp op);
+void lowerOp(Lowering &l, EngramGateOp op);
+void lowerOp(Lowering &l, EngramAddOp op);
+void lowerOp(Lowering &l, InsertFeatureOp op);
+void lowerOp(Lowering &l, DraftTokensOp op);
+void lowerOp(Lowering &l, DraftAttentionOp op);
+void lowerOp(Lowering &l, AppendWindowOp op);
+void lowerOp(Lowering &l, ConfidenceOp op);
+
+} // namespace mlir::dsflash
+
+#endif // DSFLASH_LIB_CONVERSION_DSFLASHTOKERNELS_LOWERING_H

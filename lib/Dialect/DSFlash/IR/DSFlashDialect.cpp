@@ -1,0 +1,38 @@
+//===- DSFlashDialect.cpp - Registration of the dsflash dialect -----------===//
+
+#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.cpp.inc"
+#include "dsflash/Dialect/DSFlash/IR/DSFlashEnums.cpp.inc"
+#include "dsflash/Dialect/DSFlash/IR/DSFlashOpInterfaces.cpp.inc"
+#include "dsflash/Dialect/DSFlash/IR/DSFlashTypeInterfaces.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dsflash/Dialect/DSFlash/IR/DSFlashAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dsflash/Dialect/DSFlash/IR/DSFlashTypes.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dsflash/Dialect/DSFlash/IR/DSFlashOps.cpp.inc"
+
+void DSFlashDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dsflash/Dialect/DSFlash/IR/DSFlashAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dsflash/Dialect/DSFlash/IR/DSFlashTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dsflash/Dialect/DSFlash/IR/DSFlashOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,51 @@
+//===- DSparkOps.cpp - Draft layers and heads -----------------------------===//
+
+#include "Constraints.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+LogicalResult InsertFeatureOp::verify() {
+  if (failed(Constraint{*this, 1}.equal(getResult().getType(),
+                                        getFeatures().getType(), "the result")))
+    return failure();
+  int64_t slots = extent(getFeatures(), 1) / extent(getInput(), 1);
+  return Constraint{*this, 2}.holds(
+      extent(getFeatures(), 1) % extent(getInput(), 1) == 0 &&
+          static_cast<int64_t>(getSlot()) >= 0 &&
+          static_cast<int64_t>(getSlot()) < slots,
+      "a slot of 0 to " + Twine(slots - 1) + " but got " + Twine(getSlot()));
+}
+
+LogicalResult DraftTokensOp::verify() {
+  return Constraint{*this, 1}.holds(static_cast<int64_t>(getNoise()) >= 0,
+                                    "a noise token that is not negative");
+}
+
+LogicalResult DraftAttentionOp::verify() {
+  int64_t dim = extent(getKv(), 1), heads = getHeads();
+  if (failed(Constraint{*this, 1}.equal(extent(getQuery(), 1), heads * dim,
+                                        "the query's features")) ||
+      failed(Constraint{*this, 2}.equal(getWindow().getType().getDim(), dim,
+                                        "the window's dim")) ||
+      failed(Constraint{*this, 3}.shape(getSink().getType(), 1, heads,
+                                        "the sink")))
+    return failure();
+  return Constraint{*this, 4}.equal(getResult().getType(), getQuery().getType(),
+                                    "the result");
+}
+
+LogicalResult AppendWindowOp::verify() {
+  if (failed(Constraint{*this, 1}.equal(getWindow().getType().getDim(),
+                                        extent(getKv(), 1),
+                                        "the window's dim")))
+    return failure();
+  return Constraint{*this, 2}.equal(getWindowAfter().getType(),
+                                    getWindow().getType(), "the window after");
+}
+
+LogicalResult ConfidenceOp::verify() {
+  return Constraint{*this, 1}.shape(
+      getWeight().getType(), 1, extent(getHidden(), 1) + extent(getEmbed(), 1),
+      "the weight");
+}

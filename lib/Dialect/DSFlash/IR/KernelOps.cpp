@@ -1,0 +1,130 @@
+//===- KernelOps.cpp - Launches and packed data ---------------------------===//
+
+#include "Constraints.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+//===----------------------------------------------------------------------===//
+// DispatchOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult DispatchOp::verify() {
+  SmallVector<Type> tensors;
+  for (Value init : getInits())
+    if (isa<RankedTensorType>(init.getType()))
+      tensors.push_back(init.getType());
+  return Constraint{*this, 2}.holds(TypeRange(tensors) == getResultTypes(),
+                                    "one result of its type for each tensor "
+                                    "of the outs");
+}
+
+/// The type of a kernel's argument for an operand of a dispatch.
+static Type getBufferType(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return MemRefType::get(tensor.getShape(), tensor.getElementType());
+  return type;
+}
+
+LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getKernelAttr());
+  if (!kernel)
+    return emitOpError() << "(C1) expected a kernel function named "
+                         << getKernel();
+  SmallVector<Type> expected;
+  if (getCall())
+    expected.push_back(getCall().getType());
+  expected.append(2, IndexType::get((*this)->getContext()));
+  for (Value operand : getInputs())
+    expected.push_back(getBufferType(operand.getType()));
+  for (Value operand : getInits())
+    expected.push_back(getBufferType(operand.getType()));
+  return Constraint{*this, 1}.holds(
+      TypeRange(kernel.getArgumentTypes()) == TypeRange(expected) &&
+          kernel.getNumResults() == 0,
+      "@" + getKernel() +
+          " to take two indices and buffers of the operands' shapes");
+}
+
+void DispatchOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand &operand : getInputsMutable()) {
+    Type type = operand.get().getType();
+    if (isa<MemRefType>(type))
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    if (isa<StateTypeInterface>(type))
+      effects.emplace_back(MemoryEffects::Read::get());
+  }
+  for (OpOperand &operand : getInitsMutable())
+    if (isa<MemRefType>(operand.get().getType())) {
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+    }
+  if (getWritesState())
+    effects.emplace_back(MemoryEffects::Write::get());
+}
+
+//===----------------------------------------------------------------------===//
+// WeightDataOp, StateDataOp
+//===----------------------------------------------------------------------===//
+
+/// The buffer of one plane of packed rows: bytes where elements are packed.
+static MemRefType getPackedType(FormatAttr format, Plane plane, int64_t rows,
+                               int64_t scaleRows, int64_t columns) {
+  MLIRContext *context = format.getContext();
+  Type byte = IntegerType::get(context, 8);
+  if (plane == Plane::Scale)
+    return MemRefType::get({scaleRows, format.getScaleCount(columns)}, byte);
+  switch (format.getElement()) {
+  case Element::F32:
+    return MemRefType::get({rows, columns}, Float32Type::get(context));
+  case Element::BF16:
+    return MemRefType::get({rows, columns}, BFloat16Type::get(context));
+  case Element::I32:
+    return MemRefType::get({rows, columns}, IntegerType::get(context, 32));
+  default:
+    return MemRefType::get({rows, format.getPayloadBytes(columns)}, byte);
+  }
+}
+
+MemRefType mlir::dsflash::getPlaneType(WeightType weight, Plane plane) {
+  FormatAttr format = weight.getFormat();
+  int64_t scaleRows =
+      format.hasScale()
+          ? llvm::divideCeil(weight.getRows(), format.getBlockRows())
+          : 0;
+  return getPackedType(format, plane, weight.getRows(), scaleRows,
+                       weight.getColumns());
+}
+
+MemRefType mlir::dsflash::getPlaneType(StateTypeInterface state, Plane plane) {
+  return getPackedType(state.getRowFormat(), plane, state.getRowCount(),
+                       state.getRowCount(), state.getRowElements());
+}
+
+LogicalResult WeightDataOp::verify() {
+  WeightType weight = getWeight().getType();
+  if (failed(Constraint{*this, 1}.holds((weight.getShape().size() == 3) ==
+                                            bool(getExpert()),
+                                        "an expert exactly when the weight "
+                                        "has experts")) ||
+      failed(Constraint{*this, 2}.holds(getPlane() == Plane::Payload ||
+                                            weight.getFormat().hasScale(),
+                                        "a format with a scale plane")))
+    return failure();
+  return Constraint{*this, 2}.equal(
+      Type(getType()), getPlaneType(weight, getPlane()), "the buffer");
+}
+
+LogicalResult StateDataOp::verify() {
+  auto state = cast<StateTypeInterface>(getState().getType());
+  if (failed(Constraint{*this, 1}.holds(getPlane() == Plane::Payload ||
+                                            state.getRowFormat().hasScale(),
+                                        "a format with a scale plane")))
+    return failure();
+  return Constraint{*this, 1}.equal(
+      Type(getType()), getPlaneType(state, getPlane()), "the buffer");
+}

@@ -1,0 +1,90 @@
+//===- StreamOps.cpp - Residual streams (mHC), embedding, rows ------------===//
+
+#include "Constraints.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+LogicalResult EmbedOp::verify() {
+  Element element = getTable().getType().getFormat().getElement();
+  if (failed(Constraint{*this, 1}.holds(element == Element::F32 ||
+                                            element == Element::BF16,
+                                        "a table of f32 or bf16")))
+    return failure();
+  return Constraint{*this, 2}.equal(extent(getResult(), 1),
+                                    getTable().getType().getColumns(),
+                                    "the result's features");
+}
+
+LogicalResult HCInitOp::verify() {
+  if (failed(Constraint{*this, 1}.equal(
+          extent(getStream(), 2), extent(getInput(), 1), "stream features")))
+    return failure();
+  return Constraint{*this, 2}.equal(extent(getPre(), 1), extent(getStream(), 1),
+                                    "collapse weights");
+}
+
+LogicalResult HCMixOp::verify() {
+  int64_t streams = extent(getStream(), 1), features = extent(getStream(), 2);
+  int64_t mixes = (2 + streams) * streams;
+  if (failed(Constraint{*this, 1}.shape(getFn().getType(), mixes,
+                                        streams * features, "fn")) ||
+      failed(
+          Constraint{*this, 2}.shape(getBase().getType(), 1, mixes, "base")) ||
+      failed(Constraint{*this, 2}.shape(getScale().getType(), 1, 3, "scale")) ||
+      failed(Constraint{*this, 3}.equal(extent(getPre(), 1), streams,
+                                        "pre's extent")) ||
+      failed(Constraint{*this, 3}.equal(extent(getPost(), 1), streams,
+                                        "post's extent")) ||
+      failed(Constraint{*this, 3}.equal(extent(getComb(), 1), streams,
+                                        "comb's sources")) ||
+      failed(Constraint{*this, 3}.equal(extent(getComb(), 2), streams,
+                                        "comb's destinations")))
+    return failure();
+  return Constraint{*this, 4}.holds(getIterations() > 0 &&
+                                        !getEps().isNegative() &&
+                                        !getNormEps().isNegative(),
+                                    "positive iterations and no negative eps");
+}
+
+LogicalResult HCCollapseOp::verify() {
+  if (failed(Constraint{*this, 1}.equal(
+          extent(getPre(), 1), extent(getStream(), 1), "collapse weights")))
+    return failure();
+  return Constraint{*this, 2}.equal(
+      extent(getResult(), 1), extent(getStream(), 2), "the result's features");
+}
+
+LogicalResult HCExpandOp::verify() {
+  int64_t streams = extent(getStream(), 1);
+  if (failed(Constraint{*this, 1}.equal(getResult().getType(),
+                                        getStream().getType(), "the result")) ||
+      failed(Constraint{*this, 2}.equal(extent(getInput(), 1),
+                                        extent(getStream(), 2),
+                                        "the input's features")) ||
+      failed(Constraint{*this, 3}.equal(extent(getPost(), 1), streams,
+                                        "post's extent")) ||
+      failed(Constraint{*this, 3}.equal(extent(getComb(), 1), streams,
+                                        "comb's sources")))
+    return failure();
+  return Constraint{*this, 3}.equal(extent(getComb(), 2), streams,
+                                    "comb's destinations");
+}
+
+LogicalResult StreamMeanOp::verify() {
+  return Constraint{*this, 1}.equal(
+      extent(getResult(), 1), extent(getStream(), 2), "the result's features");
+}
+
+LogicalResult GatherRowsOp::verify() {
+  return Constraint{*this, 1}.equal(
+      extent(getResult(), 1), extent(getInput(), 1), "the result's features");
+}
+
+LogicalResult AddRowsOp::verify() {
+  if (failed(Constraint{*this, 1}.equal(getResult().getType(),
+                                        getInto().getType(), "the result")))
+    return failure();
+  return Constraint{*this, 2}.equal(
+      extent(getInput(), 1), extent(getResult(), 1), "the input's features");
+}

@@ -1,0 +1,134 @@
+//===- Types.cpp - Formats, weights and state -----------------------------===//
+
+#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+using EmitError = llvm::function_ref<InFlightDiagnostic()>;
+
+//===----------------------------------------------------------------------===//
+// FormatAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult FormatAttr::verify(EmitError emitError, Element element,
+                                 Element scale, int64_t blockRows,
+                                 int64_t blockColumns) {
+  if (element == Element::E8M0 || element == Element::None)
+    return emitError() << "(C1) expected a payload of f32, bf16, e4m3, e2m1 or "
+                          "i32 but got "
+                       << stringifyElement(element);
+  bool packed = element == Element::E4M3 || element == Element::E2M1;
+  if (scale != Element::None && scale != Element::E8M0 &&
+      scale != Element::E4M3)
+    return emitError() << "(C2) expected a scale of e8m0 or e4m3 but got "
+                       << stringifyElement(scale);
+  if (packed != (scale != Element::None))
+    return emitError() << "(C2) expected a scale exactly for e4m3 and e2m1";
+  if (packed && (blockRows < 1 || blockColumns < 1))
+    return emitError() << "(C3) expected a positive block but got ["
+                       << blockRows << ", " << blockColumns << "]";
+  return success();
+}
+
+int64_t FormatAttr::getPayloadBytes(int64_t columns) const {
+  switch (getElement()) {
+  case Element::F32:
+  case Element::I32:
+    return columns * 4;
+  case Element::BF16:
+    return columns * 2;
+  case Element::E2M1:
+    return columns / 2;
+  default:
+    return columns;
+  }
+}
+
+int64_t FormatAttr::getScaleCount(int64_t columns) const {
+  return hasScale() ? llvm::divideCeil(columns, getBlockColumns()) : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// WeightType
+//===----------------------------------------------------------------------===//
+
+LogicalResult WeightType::verify(EmitError emitError, ArrayRef<int64_t> shape,
+                                 FormatAttr format) {
+  if (shape.size() != 2 && shape.size() != 3)
+    return emitError() << "(C1) expected 2 or 3 extents but got "
+                       << shape.size();
+  for (int64_t extent : shape)
+    if (extent < 1)
+      return emitError() << "(C1) expected positive extents but got " << extent;
+  if (format.getElement() == Element::E2M1 && shape.back() % 2)
+    return emitError() << "(C2) expected an even number of columns but got "
+                       << shape.back();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// State types
+//===----------------------------------------------------------------------===//
+
+namespace {
+LogicalResult verifyExtents(EmitError emitError, ArrayRef<int64_t> extents) {
+  for (int64_t extent : extents)
+    if (extent < 1)
+      return emitError() << "(C1) expected positive extents but got " << extent;
+  return success();
+}
+
+LogicalResult verifyRow(EmitError emitError, int64_t dim, FormatAttr format) {
+  if (format.hasScale() && dim % format.getBlockColumns())
+    return emitError() << "(C2) expected dim to be a multiple of "
+                       << format.getBlockColumns() << " but got " << dim;
+  return success();
+}
+} // namespace
+
+LogicalResult WindowType::verify(EmitError emitError, int64_t layers,
+                                 int64_t slots, int64_t dim,
+                                 FormatAttr format) {
+  if (failed(verifyExtents(emitError, {layers, slots, dim})))
+    return failure();
+  return verifyRow(emitError, dim, format);
+}
+int64_t WindowType::getRowCount() const { return getLayers() * getSlots(); }
+int64_t WindowType::getRowElements() const { return getDim(); }
+int64_t WindowType::getPositionsPerRow() const { return 0; }
+FormatAttr WindowType::getRowFormat() const { return getFormat(); }
+
+LogicalResult GlobalKVType::verify(EmitError emitError, int64_t rows,
+                                   int64_t dim, int64_t ratio,
+                                   FormatAttr format) {
+  if (failed(verifyExtents(emitError, {rows, dim, ratio})))
+    return failure();
+  return verifyRow(emitError, dim, format);
+}
+int64_t GlobalKVType::getRowCount() const { return getRows(); }
+int64_t GlobalKVType::getRowElements() const { return getDim(); }
+int64_t GlobalKVType::getPositionsPerRow() const { return getRatio(); }
+FormatAttr GlobalKVType::getRowFormat() const { return getFormat(); }
+
+LogicalResult IndexKeysType::verify(EmitError emitError, int64_t rows,
+                                    int64_t dim, int64_t ratio,
+                                    FormatAttr format) {
+  return GlobalKVType::verify(emitError, rows, dim, ratio, format);
+}
+int64_t IndexKeysType::getRowCount() const { return getRows(); }
+int64_t IndexKeysType::getRowElements() const { return getDim(); }
+int64_t IndexKeysType::getPositionsPerRow() const { return getRatio(); }
+FormatAttr IndexKeysType::getRowFormat() const { return getFormat(); }
+
+LogicalResult PendingType::verify(EmitError emitError, int64_t slots,
+                                  int64_t dim) {
+  return verifyExtents(emitError, {slots, dim});
+}
+int64_t PendingType::getRowCount() const { return getSlots(); }
+int64_t PendingType::getRowElements() const { return 2 * getDim(); }
+int64_t PendingType::getPositionsPerRow() const { return 0; }
+FormatAttr PendingType::getRowFormat() const {
+  return FormatAttr::get(getContext(), Element::F32, Element::None, 0, 0);
+}
