@@ -1,0 +1,76 @@
+//===- JsonTest.cpp - Located errors of the JSON reader -------------------===//
+
+#include "dsflash/Support/Json.h"
+
+#include <gtest/gtest.h>
+
+using namespace dsflash;
+
+namespace {
+
+std::string faultOf(std::string_view text) {
+  return parseJson(text, "f.json").status().str();
+}
+
+TEST(Json, ReadsEveryKindOfValue) {
+  auto value = parseJson(
+      R"({"a": [1, -2, 2.5, true, false, null, "x\u00e9"], "b": {}, "c": []})",
+      "f.json");
+  ASSERT_TRUE(value.ok()) << value.status().str();
+  const nlohmann::json &list = (*value)["a"];
+  ASSERT_EQ(list.size(), 7u);
+  EXPECT_EQ(list[0], 1);
+  EXPECT_EQ(list[1], -2);
+  EXPECT_EQ(list[2], 2.5);
+  EXPECT_EQ(list[3], true);
+  EXPECT_TRUE(list[5].is_null());
+  EXPECT_EQ(list[6], "x\xc3\xa9");
+  EXPECT_TRUE((*value)["b"].is_object() && (*value)["b"].empty());
+  EXPECT_TRUE((*value)["c"].is_array() && (*value)["c"].empty());
+  EXPECT_EQ(*parseJson("7", "f.json"), 7);
+}
+
+TEST(Json, SyntaxErrorsAreLocated) {
+  EXPECT_EQ(faultOf("{\n  \"a\": 1,\n  \"b\" 2}").substr(0, 9), "f.json:3:");
+  EXPECT_EQ(faultOf("[1] x").substr(0, 12), "f.json:1:5: ");
+  EXPECT_NE(faultOf(""), "");
+  EXPECT_NE(faultOf("[1,"), "");
+  EXPECT_NE(faultOf("\"\xff\""), "");
+  EXPECT_NE(faultOf("// no\n1"), "");
+}
+
+TEST(Json, DuplicateKeysAreErrors) {
+  EXPECT_EQ(faultOf("{\"a\": 1,\n \"a\": 2}"),
+            "f.json:2:4: key \"a\" is given twice");
+  EXPECT_TRUE(parseJson(R"([{"a": 1}, {"a": {"a": 2}}])", "f.json").ok());
+}
+
+TEST(Json, NumbersOutsideDoubleAreErrors) {
+  EXPECT_NE(faultOf("1e999").find("f.json:1:5: number overflow"),
+            std::string::npos)
+      << faultOf("1e999");
+}
+
+TEST(Json, DepthIsLimited) {
+  auto nested = [](int depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(parseJson(nested(kMaxJsonDepth), "f.json").ok());
+  EXPECT_EQ(faultOf(nested(kMaxJsonDepth + 1)),
+            "f.json:1:65: nested deeper than 64");
+  EXPECT_EQ(faultOf(nested(100000)), "f.json:1:65: nested deeper than 64");
+  EXPECT_EQ(faultOf(std::string(100000, '[')),
+            "f.json:1:65: nested deeper than 64");
+  std::string objects;
+  for (int i = 0; i < 100000; ++i)
+    objects += "{\"a\":";
+  EXPECT_NE(faultOf(objects).find("nested deeper than 64"), std::string::npos);
+}
+
+TEST(Json, FilesThatCannotBeRead) {
+  EXPECT_EQ(readJsonFile("/no/such.json").status().str(),
+            "/no/such.json: cannot open: No such file or directory");
+  EXPECT_EQ(readJsonFile("/").status().str(), "/: not a regular file");
+}
+
+} // namespace
