@@ -112,3 +112,8 @@ LogicalResult IndexerOp::verify() {
   return Constraint{*this, 4}.holds(extent(getSelection(), 1) > 0,
                                     "at least one selected position");
 }
+
+LogicalResult NoSelectionOp::verify() {
+  return Constraint{*this, 1}.holds(extent(getSelection(), 1) > 0,
+                                    "at least one column");
+}

@@ -19,6 +19,21 @@ using namespace mlir::dsflash;
 #define GET_TYPEDEF_CLASSES
 #include "dsflash/Dialect/DSFlash/IR/DSFlashTypes.cpp.inc"
 
+/// The type of an operand that is passed on: a tensor is the result as well.
+static ParseResult parsePassedOn(OpAsmParser &parser, Type &input,
+                                 Type &result) {
+  if (parser.parseType(input))
+    return failure();
+  if (isa<RankedTensorType>(input))
+    result = input;
+  return success();
+}
+
+static void printPassedOn(OpAsmPrinter &printer, Operation *, Type input,
+                          Type) {
+  printer << input;
+}
+
 #define GET_OP_CLASSES
 #include "dsflash/Dialect/DSFlash/IR/DSFlashOps.cpp.inc"
 

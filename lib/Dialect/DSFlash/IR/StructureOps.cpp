@@ -113,9 +113,22 @@ LogicalResult LayerOp::verify() {
           kv == (mode != Mode::Window) && selection == (mode == Mode::Reuse),
           "global KV unless window, a selection only to reuse, in mode " +
               Twine(stringifyMode(mode)))) ||
-      failed(Constraint{*this, 5}.holds(!candidates || mode == Mode::Reindex,
-                                        "candidates in mode reindex only")))
+      failed(Constraint{*this, 5}.holds(
+          !candidates || mode == Mode::Full || mode == Mode::Reindex,
+          "candidates in modes full and reindex only")))
     return failure();
+  if (candidates) {
+    LayerOp source = getProducer(getCandidates());
+    bool fits = source ? (source.getMode() == Mode::Full ||
+                          source.getMode() == Mode::Reindex) &&
+                             getGlobalKv().getType() ==
+                                 source.getGlobalKv().getType()
+                       : isa<BlockArgument>(getOrigin(getCandidates()));
+    if (failed(Constraint{*this, 5}.holds(
+            fits, "candidates from a full or reindex layer over global KV of "
+                  "the same type")))
+      return failure();
+  }
   if (mode != Mode::Reindex && mode != Mode::Reuse)
     return success();
   Value used = getOrigin(getGlobalKv());
@@ -134,14 +147,6 @@ LogicalResult LayerOp::verify() {
             fits, "a selection from a full or reindex layer over the same "
                   "global KV")))
       return failure();
-  }
-  if (candidates) {
-    LayerOp source = getProducer(getCandidates());
-    bool fits =
-        source ? source.getMode() == Mode::Full && getSelectedKV(source) == used
-               : isa<BlockArgument>(getOrigin(getCandidates()));
-    return Constraint{*this, 5}.holds(
-        fits, "candidates from the full layer that made this global KV");
   }
   return success();
 }
@@ -162,7 +167,7 @@ LogicalResult LayerOp::verifySymbolUses(SymbolTableCollection &symbols) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ProbeOp::verify() {
-  auto type = cast<RankedTensorType>(getInput().getType());
+  auto type = cast<ShapedType>(getInput().getType());
   Type element = type.getElementType();
   if (failed(Constraint{*this, 1}.holds(getName().contains("{l}") ==
                                             bool(getLayer()),
@@ -173,6 +178,11 @@ LogicalResult ProbeOp::verify() {
               type.getRank() >= 1 && type.getRank() <= 3,
           "f32, i32 or i64 of rank 1 to 3")))
     return failure();
-  return Constraint{*this, 3}.holds(getPositionsPerRow() > 0,
-                                    "positive positions_per_row");
+  if (failed(Constraint{*this, 3}.holds(getPositionsPerRow() > 0,
+                                        "positive positions_per_row")))
+    return failure();
+  bool passedOn = getResult() && getResult().getType() == type;
+  return Constraint{*this, 4}.holds(
+      isa<RankedTensorType>(type) ? passedOn : !getResult(),
+      "a result of its type for a tensor and none for a buffer");
 }

@@ -172,4 +172,18 @@ def DSFlash_IndexerOp : DSFlash_ModelOp<"indexer"> {
   }];
 }
 
+def DSFlash_NoSelectionOp : DSFlash_ModelOp<"no_selection"> {
+  let summary = "the selection of a layer without global rows";
+  let description = [{
+    -1 everywhere, for observation points.
+
+    Shapes: position [n] to [n, k].
+
+    C1: the selection has at least one column.
+  }];
+  let arguments = (ins DSFlash_Ids:$position);
+  let results = (outs DSFlash_IdTable:$selection);
+  let assemblyFormat = "$position attr-dict `:` functional-type(operands, results)";
+}
+
 #endif // DSFLASH_DIALECT_DSFLASH_IR_DSFLASHATTENTIONOPS_TD

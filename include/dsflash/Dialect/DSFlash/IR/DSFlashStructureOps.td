@@ -89,7 +89,7 @@ def DSFlash_YieldOp : DSFlash_Op<"yield", [Pure, Terminator, ReturnLike,
     ParentOneOf<["EncoderOp", "DecoderOp"]>]> {
   let summary = "results of an encoder or decoder";
   let arguments = (ins Variadic<AnyType>:$results);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
   let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
 }
 
@@ -110,7 +110,8 @@ def DSFlash_LayerOp : DSFlash_Op<"layer", [Pure, AttrSizedOperandSegments,
         the function).
     C4: the selection of a reuse layer comes from a full or reindex layer that
         used the same global KV.
-    C5: candidates, in mode reindex only, come from a full layer that made this global KV.
+    C5: candidates, in modes full and reindex only, come from a full or reindex
+        layer over global KV of the same type.
 
     Example:
 
@@ -130,21 +131,23 @@ def DSFlash_LayerOp : DSFlash_Op<"layer", [Pure, AttrSizedOperandSegments,
   let hasVerifier = 1;
 }
 
-def DSFlash_ProbeOp : DSFlash_Op<"probe", [AllTypesMatch<["input", "result"]>]> {
+def DSFlash_ProbeOp : DSFlash_Op<"probe"> {
   let summary = "named observation point";
   let description = [{
     Passes a tensor on; a run may record or replace it there (golden names). In
     the name "{l}" stands for the layer. With `positions_per_row` r > 1 only rows of positions
-    r - 1 modulo r count. Without `--probes` a pass removes it.
+    r - 1 modulo r count. Without `--probes` a pass removes it. On a buffer there is no
+    result: the buffer itself is recorded or replaced.
 
     C1: "{l}" is in the name exactly when there is a layer.
-    C2: the tensor is f32, i32 or i64 of rank 1 to 3.
+    C2: the input is f32, i32 or i64 of rank 1 to 3.
     C3: positions_per_row is positive.
+    C4: a tensor has a result of its type, a buffer has none.
   }];
-  let arguments = (ins AnyRankedTensor:$input, StrAttr:$name, Optional<Index>:$layer,
+  let arguments = (ins AnyTypeOf<[AnyRankedTensor, AnyMemRef]>:$input, StrAttr:$name, Optional<Index>:$layer,
                        DefaultValuedAttr<I64Attr, "1">:$positions_per_row);
-  let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$name (`[` $layer^ `]`)? $input attr-dict `:` type($result)";
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let assemblyFormat = "$name (`[` $layer^ `]`)? $input attr-dict `:` custom<PassedOn>(type($input), type($result))";
   let hasVerifier = 1;
 }
 

@@ -1,0 +1,20 @@
+//===- InitAll.h - Everything that dsflash registers ------------*- C++ -*-===//
+
+#ifndef DSFLASH_INITALL_H
+#define DSFLASH_INITALL_H
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace mlir::dsflash {
+
+/// The dsflash dialect, the upstream ones and the interfaces that the
+/// pipelines need.
+void registerAllDialects(DialectRegistry &registry);
+/// All passes and pipelines, of dsflash and upstream.
+void registerAllPasses();
+
+} // namespace mlir::dsflash
+
+#endif // DSFLASH_INITALL_H

@@ -1,0 +1,39 @@
+"""Runs dsflash-compile and dsflash-run for the integration tests."""
+
+import json
+import pathlib
+import subprocess
+
+import safetensors
+
+
+class Tools:
+    def __init__(self, bin_dir, work_dir):
+        self.bin, self.work = pathlib.Path(bin_dir), pathlib.Path(work_dir)
+        self.work.mkdir(parents=True, exist_ok=True)
+
+    def command(self, tool, *arguments):
+        done = subprocess.run([self.bin / tool, *map(str, arguments)], capture_output=True)
+        if done.returncode:
+            raise SystemExit(f"{tool} {' '.join(map(str, arguments))}\nexit {done.returncode}\n{done.stderr.decode()}")
+        return done
+
+    def compile(self, model, name, *flags):
+        out = self.work / f"{name}.dsflash"
+        self.command("dsflash-compile", model, "-o", out, *flags)
+        return out
+
+    def run(self, artifact, *prompts, logits=False, trace=False, flags=()):
+        """Runs token prompts greedily; gives the tensors of --logits and of --trace."""
+        arguments, out = [], []
+        for i, prompt in enumerate(prompts):
+            path = self.work / f"prompt{i}.json"
+            path.write_text(json.dumps([int(t) for t in prompt]))
+            arguments += ["--tokens", path]
+        for wanted, option in ((logits, "--logits"), (trace, "--trace")):
+            if wanted:
+                path = self.work / f"{option[2:]}.safetensors"
+                arguments += [option, path]
+                out.append(path)
+        self.command("dsflash-run", artifact, *arguments, "--greedy", "--ignore-eos", *flags)
+        return [safetensors.read(path) for path in out]

@@ -1,0 +1,14 @@
+//===- dsflash-opt.cpp - Runs passes over dsflash IR ----------------------===//
+
+#include "dsflash/InitAll.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::dsflash::registerAllDialects(registry);
+  mlir::dsflash::registerAllPasses();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "dsflash modular optimizer driver\n",
+                        registry));
+}
