@@ -3,7 +3,7 @@
 #include "dsflash/InitAll.h"
 #include "dsflash/Conversion/Passes.h"
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
-#include "dsflash/Dialect/DSFlash/Transforms/BufferizableOpInterfaceImpl.h"
+#include "dsflash/Transforms/BufferizableOpInterfaceImpl.h"
 #include "dsflash/Pipelines/Pipelines.h"
 #include "dsflash/Transforms/Passes.h"
 #include "mlir/InitAllDialects.h"
@@ -23,5 +23,6 @@ void mlir::dsflash::registerAllPasses() {
   mlir::registerAllPasses();
   registerDSFlashConversionPasses();
   registerDSFlashTransformsPasses();
+  registerTestPasses();
   registerPipelines();
 }

@@ -15,12 +15,13 @@ STEPS = 6  # greedy tokens in a golden
 
 
 class Report:
-    def __init__(self):
-        self.failed = 0
+    def __init__(self, quiet=False):
+        self.failed, self.quiet = 0, quiet
 
     def check(self, good, text):
         self.failed += not good
-        print(("ok    " if good else "FAIL  ") + text)
+        if not self.quiet:
+            print(("ok    " if good else "FAIL  ") + text)
 
     def near(self, name, got, expected, bound):
         got, expected = np.asarray(got, np.float64), np.asarray(expected, np.float64)
@@ -42,6 +43,13 @@ class Report:
         self.check(different <= share, f"{name}: {100 * different:.3f}% differ, at most {100 * share:g}%")
 
 
+def read_golden(model, mode):
+    """The results of one mode, by the names of the README."""
+    prefix = mode + "."
+    return {name.removeprefix(prefix): value for name, value in safetensors.read(model / "golden.safetensors").items()
+            if name == "tokens" or name.startswith(prefix)}
+
+
 def check_ideal(tools, model, golden, report):
     artifact = tools.compile(model, "ideal", "--numerics=ideal", "--probes")
     tokens = golden["tokens"]
@@ -58,8 +66,8 @@ def check_ideal(tools, model, golden, report):
         report.near("draft.confidence", trace["draft.confidence"], golden["draft.confidence"], 1e-4)
 
 
-def check_reference(tools, model, golden, report):
-    artifact = tools.compile(model, "reference", "--probes")
+def check_reference(tools, model, golden, report, artifact=None):
+    artifact = artifact or tools.compile(model, "reference", "--probes")
     tokens = golden["tokens"]
     forced = {name: value for name, value in golden.items() if name.endswith((".stream", ".pre"))}
     safetensors.write(tools.work / "force.safetensors", forced)
@@ -87,9 +95,7 @@ def check_reference(tools, model, golden, report):
 def main():
     bin_dir, work_dir, model, mode = sys.argv[1:]
     model = pathlib.Path(model)
-    golden = safetensors.read(model / "golden.safetensors")
-    prefix = mode + "."
-    golden = {name.removeprefix(prefix): value for name, value in golden.items() if name == "tokens" or name.startswith(prefix)}
+    golden = read_golden(model, mode)
     report = Report()
     {"ideal": check_ideal, "reference": check_reference}[mode](Tools(bin_dir, work_dir), model, golden, report)
     sys.exit(report.failed > 0)

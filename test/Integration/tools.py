@@ -24,7 +24,8 @@ class Tools:
         return out
 
     def run(self, artifact, *prompts, logits=False, trace=False, flags=()):
-        """Runs token prompts greedily; gives the tensors of --logits and of --trace."""
+        """Runs token prompts greedily; gives the tensors of --logits and of --trace. `artifact` is a compiled model, or
+        a tuple of one and more arguments."""
         arguments, out = [], []
         for i, prompt in enumerate(prompts):
             path = self.work / f"prompt{i}.json"
@@ -35,5 +36,6 @@ class Tools:
                 path = self.work / f"{option[2:]}.safetensors"
                 arguments += [option, path]
                 out.append(path)
-        self.command("dsflash-run", artifact, *arguments, "--greedy", "--ignore-eos", *flags)
+        model = artifact if isinstance(artifact, tuple) else (artifact,)
+        self.command("dsflash-run", *model, *arguments, "--greedy", "--ignore-eos", *flags)
         return [safetensors.read(path) for path in out]

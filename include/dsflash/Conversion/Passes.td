@@ -29,20 +29,78 @@ def ConvertDSFlashToKernelsPass
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
 }
 
+def ThreadCallPass : Pass<"dsflash-thread-call", "::mlir::ModuleOp"> {
+  let summary = "the call context as first argument of every function";
+  let description = [{
+    Gives every `func.func` a leading pointer to the `dsf_call` of ModuleABI.h
+    and hands it on: to function calls, launches and the operations that look up
+    weights and states.
+
+    ```mlir
+    dsflash.dispatch @k grid(%n) ins(%w : !dsflash.weight<[1, 64], <bf16>>)
+    ```
+    becomes
+    ```mlir
+    dsflash.dispatch @k call(%call) grid(%n) ins(%w : !dsflash.weight<[1, 64], <bf16>>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerMathPass : Pass<"dsflash-lower-math", "::mlir::ModuleOp"> {
+  let summary = "transcendental functions to arithmetic, the same for scalars and vectors";
+  let description = [{
+    `math.exp`, `math.log` and `math.log1p` of f32 become polynomials (relative error below 2e-7), and
+    `math.sin` and `math.cos` calls of libm, one element at a time: a value does not depend on the vector it is in.
+    Narrowing to bf16 becomes integer arithmetic. Without `fuse-multiply-add`, for processors that lack the
+    instruction, `math.fma` and `vector.fma` become a multiplication and an addition.
+  }];
+  let options = [
+    Option<"fuseMultiplyAdd", "fuse-multiply-add", "bool", "true", "keep fused multiply-add">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
+def LowerVectorPass : Pass<"dsflash-lower-vector"> {
+  let summary = "vector operations to those with a direct counterpart in LLVM";
+  let description = [{
+    Transfers become loads and stores, shapes of more than one dimension are unrolled, reductions keep their
+    order.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
+}
+
 def ConvertDSFlashToLLVMPass
     : Pass<"convert-dsflash-to-llvm", "::mlir::ModuleOp"> {
   let summary = "launches, packed data and entries to the LLVM dialect";
   let description = [{
-    Lowers the kernel level, together with all the upstream dialects that kernels use, to the LLVM
-    dialect. Functions get the call context as their first argument, a launch packs its operands and calls
-    `dsf_env.parallel_for`, weights become slots of the address table and states offsets in a
-    sequence's address range (ModuleABI.h). Adds the module's tables and `dsf_module_query`.
+    Lowers the kernel level, after `dsflash-thread-call`, together with the upstream dialects
+    that kernels use, to the LLVM dialect. A launch packs its operands and calls `dsf_env.parallel_for`
+    with a task function that unpacks them, or nothing at all when it has no items. Weights become slots of the
+    address table and states byte offsets in a sequence's address range (ModuleABI.h). Every
+    public function becomes an entry with a wrapper that reads its tensors from the call. Adds the module's tables and
+    `dsf_module_query`, the only symbol that is visible from outside.
+
+    Reads these attributes: on the module `dsflash.numerics` (string), `dsflash.vocab_size`,
+    `dsflash.max_positions`, `dsflash.draft_block`, `dsflash.look_back`, `dsflash.sliding_window` (integers); on
+    arguments of entries `dsflash.name`, `dsflash.dim` ("rows", "sequences", "outputs") and
+    `dsflash.access` ("read", "write", "read_write"; without it what the function does with the argument); on
+    entries `dsflash.workspace_row_bytes` and `dsflash.workspace_fixed_bytes`.
   }];
   let options = [
     Option<"compiler", "compiler", "std::string", "\"dsflash\"", "name and version for the module's table">,
     Option<"triple", "triple", "std::string", "\"\"", "target triple for the module's table">,
-    Option<"features", "features", "std::string", "\"\"", "CPU features that the code needs">];
+    Option<"features", "features", "std::string", "\"\"", "CPU features that the code needs, comma separated">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def VerifyLLVMPass : Pass<"dsflash-verify-llvm", "::mlir::ModuleOp"> {
+  let summary = "nothing is left that LLVM cannot translate or link";
+  let description = [{
+    Reports every operation outside of the LLVM dialect, and every external function but sinf, cosf, memcpy, memmove
+    and memset.
+  }];
 }
 
 #endif // DSFLASH_CONVERSION_PASSES_TD

@@ -11,6 +11,7 @@
 #define DSFLASH_KERNELS_KERNELBUILDER_H
 
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::dsflash {
@@ -52,10 +53,11 @@ public:
 
   //===--- control --------------------------------------------------------===//
   using LoopBody = function_ref<void(Value)>;
-  using CarryBody =
-      function_ref<SmallVector<Value>(Value, ArrayRef<Value>)>;
+  using CarryBody = function_ref<SmallVector<Value>(Value, ArrayRef<Value>)>;
   void loop(Value begin, Value end, int64_t step, LoopBody body);
-  void loop(Value begin, Value end, LoopBody body) { loop(begin, end, 1, body); }
+  void loop(Value begin, Value end, LoopBody body) {
+    loop(begin, end, 1, body);
+  }
   void loop(int64_t end, LoopBody body) { loop(index(0), index(end), 1, body); }
   /// A loop that carries values; gives the last ones.
   SmallVector<Value> loop(Value begin, Value end, int64_t step,
@@ -73,33 +75,57 @@ public:
   /// A buffer of this kernel's own on the stack; static and small.
   Value scratch(ArrayRef<int64_t> shape, Type element);
 
-  //===--- f32, scalar or vector --------------------------------------------===//
+  //===--- f32, scalar or vector
+  //--------------------------------------------===//
   Value addf(Value a, Value b);
   Value subf(Value a, Value b);
   Value mulf(Value a, Value b);
   Value divf(Value a, Value b);
   Value fma(Value a, Value b, Value c);
+  /// The smaller or larger one; b if either is NaN.
   Value minf(Value a, Value b);
   Value maxf(Value a, Value b);
   Value absf(Value a);
   Value sqrt(Value a);
   Value exp(Value a);
+  Value log1p(Value a);
   Value sigmoid(Value a); // 1 / (1 + exp(-a))
   Value cmpf(arith::CmpFPredicate predicate, Value a, Value b);
   Value splat(Value scalar, int64_t lanes);
-  /// Sum or maximum of all lanes, halves added pairwise.
+  /// Sum or maximum of all lanes, halves combined pairwise.
   Value reduceAdd(Value vector);
   Value reduceMax(Value vector);
+  /// Minimum of all lanes of signed integers.
+  Value reduceMinI(Value vector);
   /// Bits of f32 as i32 and back, scalar or vector.
   Value bitsOf(Value f32);
   Value fromBits(Value i32);
+  /// A constant of this f32 type, scalar or vector.
+  Value constantLike(Type type, float value);
+
+  //===--- bits, scalar or vector
+  //-------------------------------------------===//
+  /// A constant of the integer type of `like`; excess high bits are dropped.
+  Value intLike(Value like, int64_t value);
+  Value bitAnd(Value a, int64_t mask);
+  Value bitOr(Value a, Value b);
+  Value shiftLeft(Value a, int64_t count);
+  Value shiftRight(Value a, int64_t count); // unsigned
+  /// i8 or i16 to i32, unsigned.
+  Value widen(Value code);
+  /// The low 8 bits.
+  Value narrow(Value bits);
+
+  //===--- number formats (SPEC section 2)
+  //----------------------------------===//
   /// r(x): to the nearest bf16, ties to even, kept as f32 (SPEC section 2).
   Value round(Value a);
-
-  //===--- number formats (SPEC section 2) ----------------------------------===//
+  /// f32 of bf16, bit for bit.
+  Value decodeBF16(Value value);
   /// Values of E4M3 codes (i8, scalar or vector).
   Value decodeE4M3(Value code);
-  /// Codes (i8) of f32 values: saturating at 448, to nearest, ties to even, in one rounding.
+  /// Codes (i8) of f32 values: saturating at 448, to nearest, ties to even, in
+  /// one rounding; NaN stays NaN.
   Value encodeE4M3(Value value);
   /// Value of E8M0 codes (i8): 2^(code - 127), 255 is NaN.
   Value decodeE8M0(Value code);
@@ -107,8 +133,16 @@ public:
   Value encodeE8M0(Value scale);
   /// Values of E2M1 codes in the low four bits of i8.
   Value decodeE2M1(Value code);
-  /// Codes (low four bits of i8) of values in [-6, 6], nearest, ties to the even code.
+  /// Values of the E2M1 codes at bits `shift` to `shift` + 3 of i32.
+  Value decodeE2M1Bits(Value bits, int64_t shift);
+  /// The same times 4, which costs less; a scale can make up for it.
+  Value decodeE2M1Times4(Value bits, int64_t shift);
+  /// Codes (low four bits of i8) of f32 values: saturating at 6, to nearest,
+  /// ties to the even code; NaN gives 0 of its sign.
   Value encodeE2M1(Value value);
+  /// Code of a value of the format's element type (e4m3 or e2m1) and back.
+  Value encode(Value value, FormatAttr format);
+  Value decode(Value code, FormatAttr format);
 
   /// The scale of a group from the largest magnitude in it, for a format of
   /// SPEC section 2: activations (e4m3 x e8m0), index rows (e2m1 x e8m0),
@@ -117,8 +151,12 @@ public:
   /// Stored code of a scale in the format's scale type (i8).
   Value encodeScale(Value scale, FormatAttr format);
   Value decodeScale(Value code, FormatAttr format);
+  /// Divides the vectors of one group by their common scale, which it gives:
+  /// what is left of them is ready for `encode`.
+  Value quantizeGroup(MutableArrayRef<Value> group, FormatAttr format);
 
-  //===--- packed rows ------------------------------------------------------===//
+  //===--- packed rows
+  //------------------------------------------------------===//
   /// Decodes row `row` of a plane pair into `out` (memref<dimxf32> scratch).
   /// Blocks of one scale lie along the columns; scale row = row / blockRows.
   void decodeRow(FormatAttr format, Value payload, Value scales, Value row,
@@ -127,6 +165,14 @@ public:
   /// packs them into row `row`.
   void encodeRow(FormatAttr format, Value values, Value valueRow, Value payload,
                  Value scales, Value row);
+
+private:
+  Value integer(Type type, int64_t value);
+  /// The type of `like`, scalar or vector, with another element type.
+  static Type withElement(Type like, Type element);
+  /// Bits of a scalar or vector seen as `element`.
+  Value bitcast(Value value, Type element);
+  Value reduce(Value vector, function_ref<Value(Value, Value)> combine);
 };
 
 } // namespace mlir::dsflash

@@ -12,6 +12,9 @@ namespace mlir::dsflash {
 #define GEN_PASS_REGISTRATION
 #include "dsflash/Transforms/Passes.h.inc"
 
+/// Passes that only tests use: dsflash-test-drop-rounding.
+void registerTestPasses();
+
 } // namespace mlir::dsflash
 
 #endif // DSFLASH_TRANSFORMS_PASSES_H

@@ -10,7 +10,9 @@
 #define DSFLASH_LIB_CONVERSION_DSFLASHTOKERNELS_LOWERING_H
 
 #include "dsflash/Kernels/KernelBuilder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::dsflash {
@@ -27,7 +29,8 @@ public:
   /// there is no lowering for it.
   bool lower(Operation *op);
 
-  //===--- for the lowerings of operator families ---------------------------===//
+  //===--- for the lowerings of operator families
+  //---------------------------===//
   OpBuilder &builder() { return opBuilder; }
   Location loc() const { return current->getLoc(); }
   Value index(int64_t value);
@@ -39,8 +42,9 @@ public:
   /// An uninitialised tensor of `type`, whose leading extent, if dynamic, is
   /// `rows`.
   Value empty(Type type, Value rows);
-  /// Launches the kernel `name`_<shapes> over `grid` items. The key of the kernel is `name`, the
-  /// current operation's attributes and the types. Gives the values of outs after it.
+  /// Launches the kernel `name`_<shapes> over `grid` items. The key of the
+  /// kernel is `name`, the current operation's attributes and the types. Gives
+  /// the values of outs after it.
   SmallVector<Value> dispatch(StringRef name, Value grid, ValueRange ins,
                               ValueRange outs, KernelBody body,
                               bool writesState = false);
@@ -56,6 +60,7 @@ private:
   OpBuilder opBuilder;
   Operation *current = nullptr;
   llvm::StringMap<func::FuncOp> kernels; // by key
+  llvm::DenseMap<Value, Value> extents;  // leading ones, by tensor
 };
 
 /// One table entry: lowers an operation of type OpTy.
@@ -81,6 +86,7 @@ void lowerOp(Lowering &l, CompressOp op);
 void lowerOp(Lowering &l, AppendOp op);
 void lowerOp(Lowering &l, LoadOp op);
 void lowerOp(Lowering &l, IndexerOp op);
+void lowerOp(Lowering &l, NoSelectionOp op);
 void lowerOp(Lowering &l, RouterOp op);
 void lowerOp(Lowering &l, GroupByExpertOp op);
 void lowerOp(Lowering &l, ExpertLinearOp op);

@@ -1,0 +1,99 @@
+//===- Executor.h - Calls the entries of a compiled model -------*- C++ -*-===//
+//
+// An entry says which tensors it takes, by name. The executor resolves the
+// names once, keeps the workspace and runs the parallel pieces.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DSFLASH_RUNTIME_EXECUTOR_H
+#define DSFLASH_RUNTIME_EXECUTOR_H
+
+#include "dsflash/Runtime/Model.h"
+#include "dsflash/Runtime/ThreadPool.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace dsflash {
+
+/// The entries that this runtime calls.
+enum class Entry { Forward, DraftContext, Draft, Markov };
+constexpr size_t kEntryCount = 4;
+const char *entryName(Entry entry);
+
+/// The tensors that this runtime offers them.
+enum class Tensor {
+  Tokens,     ///< i32 [rows], of draft [sequences]
+  Sequence,   ///< i32 [rows]: index into the call's states
+  Position,   ///< i32 [rows]
+  Extents,    ///< i32 [sequences, 2]: first row, row count
+  Lookback,   ///< i32 [sequences, look_back]: ids before the first row
+  Outputs,    ///< i32 [outputs]: rows
+  Previous,   ///< i32 [outputs]: token ids
+  Logits,     ///< f32 [outputs or rows, vocab]
+  Features,   ///< f32 [rows, draft features]
+  Hidden,     ///< f32 [rows, hidden]
+  Confidence, ///< f32 [rows]
+};
+constexpr size_t kTensorCount = 11;
+
+/// Buffers of one call, by Tensor.
+using TensorBuffers = std::array<void *, kTensorCount>;
+/// Rows, sequences and outputs of one call, by dsf_dim.
+using CallExtents = std::array<int64_t, DSF_DIM_COUNT>;
+
+/// Called with each observation point that is passed: probe number, layer,
+/// data, rows (see dsf_env.probe).
+using ProbeFunction =
+    std::function<void(int32_t probe, int64_t layer, void *data, int64_t rows)>;
+
+class Executor {
+public:
+  /// Resolves the entries of a model whose weights are bound. Errors, all
+  /// listed: an entry that is missing, a tensor whose name is not known or
+  /// whose type or row size does not fit.
+  static Result<std::unique_ptr<Executor>> create(const Model &model,
+                                                  ThreadPool &pool);
+  Executor(const Executor &) = delete;
+  Executor &operator=(const Executor &) = delete;
+
+  bool hasEntry(Entry entry) const { return bindings[size_t(entry)].entry; }
+  /// Elements of a row of that tensor; 0 if no entry takes it.
+  int64_t rowElements(Tensor tensor) const { return widths[size_t(tensor)]; }
+
+  /// Runs an entry. Error: it returned a failure code. `probe` may be empty.
+  Status run(Entry entry, const TensorBuffers &buffers,
+             const std::vector<void *> &states, const CallExtents &extents,
+             const ProbeFunction &probe = {});
+
+  /// Bytes of the workspace, the largest so far.
+  int64_t workspaceBytes() const { return workspaceSize; }
+
+private:
+  struct Binding {
+    const dsf_entry *entry = nullptr;
+    std::vector<Tensor> tensors;
+  };
+  struct FreeDelete {
+    void operator()(void *memory) const;
+  };
+
+  Executor(const Model &model, ThreadPool &pool) : model(model), pool(pool) {}
+  Status resolve(Entry entry);
+  Status growWorkspace(int64_t bytes);
+
+  const Model &model;
+  ThreadPool &pool;
+  std::array<Binding, kEntryCount> bindings;
+  std::array<int64_t, kTensorCount> widths{};
+  std::vector<void *> pointers;
+  std::unique_ptr<void, FreeDelete> workspace;
+  int64_t workspaceSize = 0;
+};
+
+} // namespace dsflash
+
+#endif // DSFLASH_RUNTIME_EXECUTOR_H

@@ -1,0 +1,125 @@
+//===- Generator.h - Prompts to text ----------------------------*- C++ -*-===//
+//
+// Reads the prompts in chunks, then generates all sequences side by side until
+// each has met its end token, a stop text or its length.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DSFLASH_RUNTIME_GENERATOR_H
+#define DSFLASH_RUNTIME_GENERATOR_H
+
+#include "dsflash/Runtime/Drafting.h"
+#include "dsflash/Runtime/Sampler.h"
+#include "dsflash/Runtime/Statistics.h"
+#include "dsflash/Runtime/TextStream.h"
+#include "dsflash/Runtime/Trace.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dsflash {
+
+struct GenerationOptions {
+  /// New tokens of each sequence, at most; also bounded by max_positions.
+  int64_t maxTokens = 128;
+  /// Every sequence draws from its own generator with this seed, so that it
+  /// gets the text that it would get alone.
+  SamplingOptions sampling;
+  std::vector<std::string> stops;
+  bool ignoreEos = false;
+  /// Prompt positions of a sequence in one call.
+  int64_t chunk = 512;
+  /// Drafts a step, at most draft_block of the model; 0: none.
+  int64_t draftWidth = 0;
+  /// Keep the logits of all prompt positions and generated tokens.
+  bool keepLogits = false;
+};
+
+enum class FinishReason { Length, EndToken, StopText };
+const char *finishReasonName(FinishReason reason);
+
+struct SequenceResult {
+  std::vector<int32_t> promptTokens;
+  /// All drawn tokens, an end token included.
+  std::vector<int32_t> tokens;
+  /// Empty if the model has no tokenizer.
+  std::string text;
+  FinishReason finish = FinishReason::Length;
+  // With keepLogits, [tokens, vocab] each.
+  std::vector<float> promptLogits;
+  std::vector<float> generatedLogits;
+};
+
+/// Called as things happen; all may be empty.
+struct GenerationCallbacks {
+  /// Text of a sequence that became certain, whole characters.
+  std::function<void(int64_t sequence, std::string_view text)> text;
+  /// A token of a sequence.
+  std::function<void(int64_t sequence, int32_t token)> token;
+  /// Prompt tokens read so far, of so many.
+  std::function<void(int64_t done, int64_t total)> progress;
+};
+
+class Generator {
+public:
+  /// `trace` may be null; it sees the prompts.
+  Generator(ModelRunner &runner, const GenerationOptions &options,
+            GenerationCallbacks callbacks = {}, Trace *trace = nullptr);
+
+  /// Serves all prompts as one batch. Errors: options that the model cannot
+  /// serve; an empty prompt, an id outside the vocabulary or a prompt longer
+  /// than max_positions, all listed before anything is run; logits without a
+  /// token; a failure of compiled code.
+  Result<std::vector<SequenceResult>>
+  run(const std::vector<std::vector<int32_t>> &prompts);
+
+  /// Times and counts of the last run; loadSeconds is the caller's.
+  const Statistics &statistics() const { return stats; }
+
+private:
+  struct Sequence {
+    DecodeState state;
+    TextStream stream;
+    SequenceResult result;
+    int64_t promptRead = 0;
+    /// Best token behind the prompt.
+    int32_t bestFirst = 0;
+    bool finished = false;
+  };
+
+  Status checkPrompts(const std::vector<std::vector<int32_t>> &prompts) const;
+  Status createSequences(const std::vector<std::vector<int32_t>> &prompts);
+  Status readPrompts();
+  Status readChunk(std::vector<Sequence *> &batch);
+  /// Takes the results of a chunk; draws the first token behind a whole prompt.
+  Status finishChunk(Sequence &sequence, size_t input, int64_t count,
+                     int64_t outputs);
+  /// Once the prompt is read: the first draft block behind it.
+  Status traceDrafts(Sequence &sequence);
+  Status decode();
+  void takeToken(Sequence &sequence, int32_t token, const float *logits);
+  void emit(Sequence &sequence, const std::string &text);
+  int64_t roomFor(const Sequence &sequence) const;
+  void finishStatistics();
+
+  ModelRunner &runner;
+  GenerationOptions options;
+  GenerationCallbacks callbacks;
+  Trace *trace;
+  const dsf_module &module;
+  std::vector<Sequence> sequences;
+  Statistics stats;
+};
+
+/// Writes --logits: `tokens`, `positions`, `logits`, `generated`,
+/// `generated_logits` of each sequence, with "p0.", "p1.", .. in front if
+/// there are several.
+Status writeLogits(const std::string &path,
+                   const std::vector<SequenceResult> &results, int64_t vocab);
+
+} // namespace dsflash
+
+#endif // DSFLASH_RUNTIME_GENERATOR_H

@@ -1,0 +1,121 @@
+//===- ModelRunner.h - Batches of rows through a model ----------*- C++ -*-===//
+//
+// Turns "these sequences, these new tokens" into the row tables of an entry
+// and keeps the results of the last call.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DSFLASH_RUNTIME_MODELRUNNER_H
+#define DSFLASH_RUNTIME_MODELRUNNER_H
+
+#include "dsflash/Runtime/Executor.h"
+#include "dsflash/Runtime/Session.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace dsflash {
+
+/// New tokens of one sequence.
+struct SequenceInput {
+  Session *session = nullptr;
+  const int32_t *tokens = nullptr;
+  int64_t count = 0;
+  /// So many of the last rows get logits.
+  int64_t outputs = 0;
+};
+
+/// Which (sequence, position) each row of a call is.
+struct RowTable {
+  std::vector<int32_t> sequence; ///< index into `sessions`
+  std::vector<int32_t> position;
+  std::vector<int32_t> extents; ///< first row, row count of each sequence
+  std::vector<Session *> sessions;
+
+  int64_t rows() const { return int64_t(position.size()); }
+  void clear();
+  /// Adds `count` rows of a sequence, from that position on.
+  void add(Session &session, int64_t firstPosition, int64_t count);
+};
+
+/// Sees the values that pass the observation points of forward calls, and may
+/// replace them.
+class ProbeObserver {
+public:
+  virtual ~ProbeObserver() = default;
+  virtual void observe(int32_t probe, int64_t layer, void *data, int64_t rows,
+                       const RowTable &table) = 0;
+  /// What went wrong so far; forward reports it.
+  virtual Status status() const { return Status(); }
+};
+
+/// Error that names the position if an id is not in [0, vocab). `first` is the
+/// position of the first id.
+Status checkTokens(const std::string &where, const int32_t *ids, int64_t count,
+                   int64_t first, int64_t vocab);
+
+class ModelRunner {
+public:
+  /// A runner for a model whose weights are bound; see Executor::create.
+  static Result<std::unique_ptr<ModelRunner>> create(const Model &model,
+                                                     ThreadPool &pool);
+
+  const Model &model() const { return compiled; }
+  const Executor &executor() const { return *exec; }
+  void setObserver(ProbeObserver *observer) { probes = observer; }
+
+  /// Computes the new tokens of all sequences in one call and appends them to
+  /// the sessions. Errors: an id outside the vocabulary or a sequence beyond
+  /// max_positions (nothing was run then), a failure of compiled code.
+  Status forward(const std::vector<SequenceInput> &inputs);
+  /// Logits [vocab] of an output row of input `input` of the last forward.
+  const float *logits(size_t input, int64_t output) const;
+
+  /// Hands the first accepted[i] rows of input i of the last forward to the
+  /// draft layers: they are now the last positions of its session.
+  Status draftContext(const std::vector<int64_t> &accepted);
+
+  /// Starts a draft block in each session, behind its last position, from the
+  /// token that comes next. The draft layers must have seen all its positions.
+  Status draft(const std::vector<Session *> &sessions,
+               const std::vector<int32_t> &tokens);
+  /// Finishes the logits of row `step` of each block, for the token before it;
+  /// steps are 0 to draft_block - 1, in order.
+  Status markov(int64_t step, const std::vector<int32_t> &previous);
+  /// Logits [vocab] of row `step` of the i-th block of the last draft.
+  const float *draftLogits(size_t block, int64_t step) const;
+  /// Probability that the draft of that row is accepted, as the model sees it.
+  float confidence(size_t block, int64_t step) const;
+
+private:
+  ModelRunner(const Model &model, std::unique_ptr<Executor> exec)
+      : compiled(model), exec(std::move(exec)) {}
+  Status checkInputs(const std::vector<SequenceInput> &inputs) const;
+  void addLookback(const Session &session);
+  Status run(Entry entry, RowTable &table, int64_t outputs,
+             TensorBuffers buffers, ProbeObserver *observer = nullptr);
+  int64_t vocab() const { return compiled.module().vocab_size; }
+  int64_t block() const { return compiled.module().draft_block; }
+
+  const Model &compiled;
+  std::unique_ptr<Executor> exec;
+  ProbeObserver *probes = nullptr;
+
+  RowTable rows;
+  std::vector<int32_t> tokenIds, lookback, outputRows;
+  std::vector<int64_t> firstOutput;
+  std::vector<float> outputLogits, features;
+
+  RowTable contextRows;
+  std::vector<float> contextFeatures;
+
+  RowTable draftRows;
+  std::vector<int32_t> draftOutputs;
+  std::vector<float> blockLogits, hidden, confidences;
+
+  std::vector<void *> states;
+};
+
+} // namespace dsflash
+
+#endif // DSFLASH_RUNTIME_MODELRUNNER_H

@@ -1,0 +1,54 @@
+//===- Session.h - All that one sequence owns -------------------*- C++ -*-===//
+
+#ifndef DSFLASH_RUNTIME_SESSION_H
+#define DSFLASH_RUNTIME_SESSION_H
+
+#include "dsflash/ABI/ModuleABI.h"
+#include "dsflash/Support/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace dsflash {
+
+/// The cache state of a sequence, one reserved address range whose pages come
+/// into being as they are written, and its token ids.
+class Session {
+public:
+  /// `index` is the caller's number for the sequence. Error: the address range
+  /// cannot be reserved.
+  static Result<Session> create(const dsf_module &module, int64_t index = 0);
+
+  Session(Session &&other) noexcept { *this = std::move(other); }
+  Session &operator=(Session &&other) noexcept;
+  ~Session();
+
+  int64_t index() const { return number; }
+  /// The address range, dsf_module.state_bytes; zero where nothing was written.
+  void *state() const { return range; }
+  /// Positions that were computed.
+  int64_t length() const { return int64_t(history.size()); }
+  /// Their token ids, [length()].
+  const std::vector<int32_t> &tokens() const { return history; }
+
+  /// Adds computed positions.
+  void append(const int32_t *ids, int64_t count) {
+    history.insert(history.end(), ids, ids + count);
+  }
+  /// Takes back all positions from `length` on. Costs nothing: state rows at
+  /// and above the length are written again before they are read.
+  void truncate(int64_t length) { history.resize(size_t(length)); }
+
+private:
+  Session() = default;
+
+  int64_t number = 0;
+  void *range = nullptr;
+  size_t bytes = 0;
+  std::vector<int32_t> history;
+};
+
+} // namespace dsflash
+
+#endif // DSFLASH_RUNTIME_SESSION_H

@@ -1,0 +1,68 @@
+//===- ThreadPool.h - Workers for compiled code -----------------*- C++ -*-===//
+//
+// A decode step is a few hundred short parallel pieces of work, so workers
+// spin for a moment between them before they sleep.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DSFLASH_RUNTIME_THREADPOOL_H
+#define DSFLASH_RUNTIME_THREADPOOL_H
+
+#include "dsflash/ABI/ModuleABI.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace dsflash {
+
+/// Cores that this process may use.
+int availableCores();
+
+/// A fixed set of workers that serves one caller at a time.
+class ThreadPool {
+public:
+  /// `threads` counts the calling thread; 0 asks for one a core, and more than
+  /// there are cores become that many.
+  explicit ThreadPool(int threads = 0);
+  ThreadPool(const ThreadPool &) = delete;
+  ThreadPool &operator=(const ThreadPool &) = delete;
+  ~ThreadPool();
+
+  int threads() const { return int(workers.size()) + 1; }
+
+  /// Runs task over [0, count) in contiguous disjoint pieces and returns when
+  /// all are done. From inside a task it runs on the calling thread.
+  void run(dsf_task task, void *context, int64_t count);
+
+private:
+  void workerLoop();
+  /// Runs pieces of the job of that epoch until none is left.
+  void work(uint32_t epoch);
+  void waitForJob(uint32_t lastEpoch);
+  uint32_t epoch() const { return uint32_t(ticket.load() >> 32); }
+
+  std::vector<std::thread> workers;
+
+  // Job number in the upper half, unclaimed pieces in the lower. Who lowers the
+  // lower half has claimed a piece; the fields below stay as they are until all
+  // pieces of the job are done.
+  std::atomic<uint64_t> ticket{0};
+  dsf_task jobTask = nullptr;
+  void *jobContext = nullptr;
+  int64_t jobCount = 0;
+  uint32_t jobPieces = 0;
+  std::atomic<uint32_t> unfinished{0};
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::atomic<int> sleepers{0};
+  std::atomic<bool> stopping{false};
+};
+
+} // namespace dsflash
+
+#endif // DSFLASH_RUNTIME_THREADPOOL_H

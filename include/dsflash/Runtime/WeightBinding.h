@@ -1,0 +1,56 @@
+//===- WeightBinding.h - Checkpoint tensors to a model's slots --*- C++ -*-===//
+//
+// Weights stay where they are: the files are mapped and compiled code gets the
+// addresses of the tensors that it names.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DSFLASH_RUNTIME_WEIGHTBINDING_H
+#define DSFLASH_RUNTIME_WEIGHTBINDING_H
+
+#include "dsflash/ABI/ModuleABI.h"
+#include "dsflash/Model/Checkpoint.h"
+#include "dsflash/Support/Status.h"
+#include "dsflash/Tokens/Tokenizer.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dsflash {
+
+/// The mapped weights of one module.
+class BoundWeights {
+public:
+  /// Opens the checkpoint folder and finds every tensor that the module names.
+  /// Errors, all listed: broken shards, tensors that are missing or of another
+  /// dtype or shape, a token map without tokenizer or of another length.
+  /// `tokenizer` may be null.
+  static Result<BoundWeights> bind(const dsf_module &module,
+                                   const std::string &folder,
+                                   const Tokenizer *tokenizer);
+
+  /// Address of each slot, [dsf_module.weight_slots]. A slot that belongs to a
+  /// layer without that weight is null.
+  const void *const *slots() const { return addresses.data(); }
+
+  /// Bytes of the weight files that this process has touched so far, counted
+  /// in mapped pages.
+  int64_t bytesRead() const;
+
+private:
+  explicit BoundWeights(CheckpointIndex index) : checkpoint(std::move(index)) {}
+
+  CheckpointIndex checkpoint;
+  std::vector<std::vector<int32_t>> tokenMaps;
+  std::vector<const void *> addresses;
+};
+
+/// "layers.{l}.ffn.experts.{e}.w1" for layer 3, expert 5:
+/// "layers.3.ffn.experts.5.w1".
+std::string expandName(std::string_view pattern, int64_t layer,
+                       int64_t expert = 0);
+
+} // namespace dsflash
+
+#endif // DSFLASH_RUNTIME_WEIGHTBINDING_H

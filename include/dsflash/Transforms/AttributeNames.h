@@ -1,0 +1,30 @@
+//===- AttributeNames.h - Attributes on modules and functions ---*- C++ -*-===//
+//
+// What passes write on modules, functions and arguments for later passes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DSFLASH_TRANSFORMS_ATTRIBUTENAMES_H
+#define DSFLASH_TRANSFORMS_ATTRIBUTENAMES_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::dsflash {
+
+/// Unit, on a function that launches run.
+inline constexpr llvm::StringLiteral kernelAttrName = "dsflash.kernel";
+/// String, on an argument or result of an entry: its name in the ABI.
+inline constexpr llvm::StringLiteral nameAttrName = "dsflash.name";
+/// "reference" or "ideal", on the module.
+inline constexpr llvm::StringLiteral numericsAttrName = "dsflash.numerics";
+/// Unit, on the argument that holds all scratch memory of a function.
+inline constexpr llvm::StringLiteral workspaceAttrName = "dsflash.workspace";
+/// i64, on a function: its workspace is row_bytes * n + fixed_bytes long.
+inline constexpr llvm::StringLiteral workspaceRowBytesAttrName =
+    "dsflash.workspace_row_bytes";
+inline constexpr llvm::StringLiteral workspaceFixedBytesAttrName =
+    "dsflash.workspace_fixed_bytes";
+
+} // namespace mlir::dsflash
+
+#endif // DSFLASH_TRANSFORMS_ATTRIBUTENAMES_H

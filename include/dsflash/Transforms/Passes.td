@@ -1,0 +1,203 @@
+//===- Passes.td - Transforms of dsflash modules --------------------------===//
+
+#ifndef DSFLASH_TRANSFORMS_PASSES_TD
+#define DSFLASH_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DropResultsPass : Pass<"dsflash-drop-results", "::mlir::ModuleOp"> {
+  let summary = "callers use what they passed instead of results";
+  let description = [{
+    Runs on buffers. Every result of a function, a buffer or a state, must be one of its arguments; results
+    are dropped and users in callers take the operand of the call. Works on
+    exported functions too, which `drop-equivalent-buffer-results` leaves alone.
+
+    ```mlir
+    func.func private @layer(%h: memref<?x64xf32>) -> memref<?x64xf32> {
+      return %h : memref<?x64xf32>
+    }
+    func.func @forward(%h: memref<?x64xf32>) {
+      %0 = call @layer(%h) : (memref<?x64xf32>) -> memref<?x64xf32>
+      dsflash.dispatch @k grid(%n) outs(%0 : memref<?x64xf32>)
+    ```
+    becomes
+    ```mlir
+    func.func private @layer(%h: memref<?x64xf32>) {
+      return
+    }
+    func.func @forward(%h: memref<?x64xf32>) {
+      call @layer(%h) : (memref<?x64xf32>) -> ()
+      dsflash.dispatch @k grid(%n) outs(%h : memref<?x64xf32>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def FuseRoundingPass : Pass<"dsflash-fuse-rounding", "::mlir::ModuleOp"> {
+  let summary = "round results as they are stored";
+  let description = [{
+    A `dsflash.round` of the first result of an operation that can round it
+    itself, and whose result has no other use, becomes the operation's
+    `rounded` attribute.
+
+    ```mlir
+    %0 = dsflash.linear %x, %w : (...) -> tensor<?x64xf32>
+    %y = dsflash.round %0 {point = "attn.q"} : tensor<?x64xf32>
+    ```
+    becomes
+    ```mlir
+    %y = dsflash.linear %x, %w {rounded} : (...) -> tensor<?x64xf32>
+    ```
+  }];
+}
+
+def LegalizeNumericsPass
+    : Pass<"dsflash-legalize-numerics", "::mlir::ModuleOp"> {
+  let summary = "choose the numerics of a module";
+  let description = [{
+    Writes the mode into the module attribute `dsflash.numerics`. In mode
+    `ideal` (SPEC section 2) nothing is rounded or quantized on the way:
+    `dsflash.round` and `dsflash.quantize` give way to their input, attention
+    keeps its probabilities in f32, rows of the state are f32. Weights stay as the
+    checkpoint has them. Mode `reference` is what import writes.
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>, %kv: !dsflash.global_kv<rows = 8, dim = 64, ratio = 2, <e2m1, e4m3, [1, 16]>>)
+      %y = dsflash.round %x {point = "attn.q"} : tensor<?x64xf32>
+    ```
+    becomes, with every use of %y replaced by %x,
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>, %kv: !dsflash.global_kv<rows = 8, dim = 64, ratio = 2, <f32>>)
+    ```
+  }];
+  let options = [
+    Option<"mode", "mode", "std::string", "\"reference\"", "reference or ideal">];
+}
+
+def LowerStructurePass : Pass<"dsflash-lower-structure", "::mlir::ModuleOp"> {
+  let summary = "encoder, decoder and layers to plain calls";
+  let description = [{
+    The bodies of `dsflash.encoder` and `dsflash.decoder` take their places and a
+    layer becomes a call with the operands in the order inputs, global KV,
+    selection, candidates.
+
+    ```mlir
+    %h1, %w1 = dsflash.encoder : tensor<?x4x64xf32>, !dsflash.window<...> {
+      %0:2 = dsflash.layer <reuse> @reuse_layer(%h, %w) global_kv %kv selection %s : (...) -> (...)
+      dsflash.yield %0#0, %0#1 : tensor<?x4x64xf32>, !dsflash.window<...>
+    }
+    ```
+    becomes
+    ```mlir
+    %0:2 = call @reuse_layer(%h, %w, %kv, %s) : (...) -> (...)
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def PlanMemoryPass : Pass<"dsflash-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "every buffer a piece of a workspace argument";
+  let description = [{
+    Runs on buffers. Every function but kernels gets a last argument
+    `%workspace: memref<?xi8> {dsflash.workspace}`, and each `memref.alloc`
+    becomes a `memref.view` of it at the byte offset a * n + b, a multiple of 64, where n is the
+    largest dynamic leading extent of the function's arguments. The leading extent of an
+    allocation is constant or such an extent times a constant. Buffers
+    that are not in use at the same time share bytes; a call gets the
+    part of the workspace that is free during the call.
+
+    The attributes `dsflash.workspace_row_bytes` = a and
+    `dsflash.workspace_fixed_bytes` = b of a function say that a workspace of
+    a * n + b bytes, 64-byte aligned, is enough. Nothing may be deallocated,
+    returned or allocated in another way.
+
+    ```mlir
+    func.func @f(%x: memref<?x64xf32>) {
+      %n = memref.dim %x, %c0 : memref<?x64xf32>
+      %0 = memref.alloc(%n) {alignment = 64 : i64} : memref<?x64xf32>
+      dsflash.dispatch @k grid(%n) ins(%x : memref<?x64xf32>) outs(%0 : memref<?x64xf32>)
+      call @g(%0) : (memref<?x64xf32>) -> ()
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<?x64xf32>, %workspace: memref<?xi8> {dsflash.workspace})
+        attributes {dsflash.workspace_fixed_bytes = 64 : i64, dsflash.workspace_row_bytes = 512 : i64} {
+      %n = memref.dim %x, %c0 : memref<?x64xf32>
+      %0 = memref.view %workspace[%c0][%n] : memref<?xi8> to memref<?x64xf32>
+      dsflash.dispatch @k grid(%n) ins(%x : memref<?x64xf32>) outs(%0 : memref<?x64xf32>)
+      %offset = arith.muli %n, %c256 : index
+      %1 = memref.view %workspace[%offset][%bytes] : memref<?xi8> to memref<?xi8>
+      call @g(%0, %1) : (memref<?x64xf32>, memref<?xi8>) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
+def ResultsToDestinationsPass
+    : Pass<"dsflash-results-to-destinations", "::mlir::ModuleOp"> {
+  let summary = "results are written where the caller wants them";
+  let description = [{
+    Runs on tensors, between kernels and bufferization. A tensor result of a
+    function that is computed in a `tensor.empty` of the function, through launches, probes
+    and calls, gets a last argument as its destination instead, which takes the result's
+    attributes and is writable; callers make the `tensor.empty`. A result that is computed in
+    an argument is in place already. After bufferization every result is an
+    argument, which `dsflash-drop-results` makes use of.
+
+    Every launch gets a `tensor.empty` of its own. One that CSE made of several
+    would be a buffer in use from the first of them to the last.
+
+    ```mlir
+    func.func private @layer(%h: tensor<?x64xf32>) -> tensor<?x8xi32> {
+      %n = tensor.dim %h, %c0 : tensor<?x64xf32>
+      %0 = tensor.empty(%n) : tensor<?x8xi32>
+      %1 = dsflash.dispatch @select grid(%n) ins(%h : tensor<?x64xf32>) outs(%0 : tensor<?x8xi32>) -> tensor<?x8xi32>
+      return %1 : tensor<?x8xi32>
+    ```
+    becomes
+    ```mlir
+    func.func private @layer(%h: tensor<?x64xf32>, %0: tensor<?x8xi32> {bufferization.writable = true}) -> tensor<?x8xi32> {
+      %n = tensor.dim %h, %c0 : tensor<?x64xf32>
+      %1 = dsflash.dispatch @select grid(%n) ins(%h : tensor<?x64xf32>) outs(%0 : tensor<?x8xi32>) -> tensor<?x8xi32>
+      return %1 : tensor<?x8xi32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",
+    "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def StripProbesPass : Pass<"dsflash-strip-probes", "::mlir::ModuleOp"> {
+  let summary = "remove observation points";
+  let description = [{
+    Users of a `dsflash.probe` take its input; `dsflash.load` operations that
+    only served a probe go with it.
+
+    ```mlir
+    %0 = dsflash.probe "layers.{l}.attn.out"[%layer] %x : tensor<?x64xf32>
+    return %0 : tensor<?x64xf32>
+    ```
+    becomes
+    ```mlir
+    return %x : tensor<?x64xf32>
+    ```
+  }];
+}
+
+def VerifyBufferizedPass
+    : Pass<"dsflash-verify-bufferized", "::mlir::ModuleOp"> {
+  let summary = "fail on anything that allocates or copies";
+  let description = [{
+    Fails on every allocation, deallocation and copy of a buffer, on every
+    tensor and every operation of the tensor, linalg and bufferization dialects, and on stack
+    buffers that are dynamic, or in one function larger than `max-alloca-bytes`
+    together. All of them are reported.
+
+    ```mlir
+    %0 = memref.alloc(%n) : memref<?xf32>  // error: allocates; all memory must come from arguments
+    ```
+  }];
+  let options = [
+    Option<"maxAllocaBytes", "max-alloca-bytes", "int64_t", "65536", "stack buffers of one function, in bytes">];
+}
+
+#endif // DSFLASH_TRANSFORMS_PASSES_TD

@@ -1,0 +1,194 @@
+//===- Lowering.cpp - From model operations to kernel launches ------------===//
+
+#include "Lowering.h"
+#include "dsflash/Transforms/AttributeNames.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+Lowering::Lowering(ModuleOp module)
+    : module(module), symbols(module), opBuilder(module.getContext()) {}
+
+bool Lowering::lower(Operation *op) {
+  current = op;
+  opBuilder.setInsertionPoint(op);
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<RoundOp, QuantizeOp, ScaleOp, RMSNormOp, LinearOp, ProjectOp,
+            GroupedLinearOp, EmbedOp, HCInitOp, HCMixOp, HCCollapseOp,
+            HCExpandOp, StreamMeanOp, GatherRowsOp, AddRowsOp, RopeTableOp,
+            RotateOp, CSA2Op, CompressOp, AppendOp, LoadOp, IndexerOp,
+            NoSelectionOp, RouterOp,
+            GroupByExpertOp, ExpertLinearOp, SwiGLUOp, CombineOp, EngramHashOp,
+            EngramLookupOp, EngramGateOp, EngramAddOp, InsertFeatureOp,
+            DraftTokensOp, DraftAttentionOp, AppendWindowOp, ConfidenceOp>(
+          [&](auto modelOp) {
+            lowerOp(*this, modelOp);
+            return true;
+          })
+      .Default(false);
+}
+
+//===----------------------------------------------------------------------===//
+// Extents
+//===----------------------------------------------------------------------===//
+
+Value Lowering::index(int64_t value) {
+  return arith::ConstantIndexOp::create(opBuilder, loc(), value);
+}
+
+Value Lowering::times(Value count, int64_t factor) {
+  if (factor == 1)
+    return count;
+  if (std::optional<int64_t> constant = getConstantIntValue(count))
+    return index(*constant * factor);
+  return arith::MulIOp::create(opBuilder, loc(), count, index(factor));
+}
+
+/// The tensor that has as many rows as `tensor` and exists before it, if any.
+static Value getRowSource(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (auto dispatch = dyn_cast<DispatchOp>(op))
+    return dispatch.getInits()[cast<OpResult>(tensor).getResultNumber()];
+  if (auto probe = dyn_cast<ProbeOp>(op))
+    return probe.getInput();
+  // The results of a layer have as many rows as its first tensor.
+  if (isa<func::CallOp>(op))
+    for (Value operand : op->getOperands())
+      if (auto type = dyn_cast<RankedTensorType>(operand.getType()))
+        if (type.isDynamicDim(0))
+          return operand;
+  return {};
+}
+
+Value Lowering::rows(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!type.isDynamicDim(0))
+    return index(type.getDimSize(0));
+  while (!isa<BlockArgument>(tensor)) {
+    if (auto empty = tensor.getDefiningOp<tensor::EmptyOp>())
+      return empty.getDynamicSizes().front();
+    Value source = getRowSource(tensor);
+    if (!source)
+      break;
+    tensor = source;
+  }
+  Value &extent = extents[tensor];
+  if (extent)
+    return extent;
+  OpBuilder::InsertionGuard guard(opBuilder);
+  opBuilder.setInsertionPointAfterValue(tensor);
+  return extent = tensor::DimOp::create(opBuilder, loc(), tensor, index(0));
+}
+
+Value Lowering::empty(Type type, Value rows) {
+  auto tensor = cast<RankedTensorType>(type);
+  SmallVector<Value> dynamic;
+  if (tensor.isDynamicDim(0))
+    dynamic.push_back(rows);
+  return tensor::EmptyOp::create(opBuilder, loc(), tensor, dynamic);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// The type of a kernel's argument for an operand of a launch.
+static Type getArgumentType(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return MemRefType::get(tensor.getShape(), tensor.getElementType());
+  return type;
+}
+
+/// "64x128_e4m3" of a weight, the static extents of a tensor, else nothing.
+static std::string describe(Type type) {
+  auto join = [](ArrayRef<int64_t> extents) {
+    SmallVector<int64_t> known(llvm::make_filter_range(
+        extents, [](int64_t e) { return !ShapedType::isDynamic(e); }));
+    return llvm::join(
+        llvm::map_range(known, [](int64_t e) { return std::to_string(e); }),
+        "x");
+  };
+  if (auto weight = dyn_cast<WeightType>(type))
+    return join(weight.getShape()) + "_" +
+           stringifyElement(weight.getFormat().getElement()).str();
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return join(tensor.getShape());
+  return "";
+}
+
+/// What a kernel's name says of its types: the first weight, else the first
+/// output, else the first input that has something to say.
+static std::string describe(ValueRange ins, ValueRange outs) {
+  for (Value in : ins)
+    if (isa<WeightType>(in.getType()))
+      return describe(in.getType());
+  for (ValueRange operands : {outs, ins})
+    for (Value operand : operands)
+      if (std::string text = describe(operand.getType()); !text.empty())
+        return text;
+  return "";
+}
+
+/// Operations that agree in name, attributes (but the name of a rounding
+/// point) and types share a kernel.
+static std::string getKey(StringRef name, Operation *op, TypeRange types) {
+  NamedAttrList attributes(op->getAttrDictionary());
+  attributes.erase("point");
+  std::string key;
+  llvm::raw_string_ostream stream(key);
+  stream << name << attributes.getDictionary(op->getContext());
+  llvm::interleaveComma(types, stream);
+  return key;
+}
+
+func::FuncOp Lowering::getKernel(StringRef name, ValueRange ins,
+                                 ValueRange outs, KernelBody body) {
+  SmallVector<Type> types(2, opBuilder.getIndexType());
+  for (ValueRange operands : {ins, outs})
+    for (Value operand : operands)
+      types.push_back(getArgumentType(operand.getType()));
+  func::FuncOp &kernel =
+      kernels[getKey(name, current, TypeRange(types).drop_front(2))];
+  if (kernel)
+    return kernel;
+
+  std::string symbol = name.str(), shapes = describe(ins, outs);
+  if (!shapes.empty())
+    symbol += "_" + shapes;
+  std::string base = symbol;
+  for (int64_t i = 1; symbols.lookup(symbol); ++i)
+    symbol = base + "_" + std::to_string(i);
+
+  kernel =
+      func::FuncOp::create(loc(), symbol, opBuilder.getFunctionType(types, {}));
+  kernel.setPrivate();
+  kernel->setAttr(kernelAttrName, opBuilder.getUnitAttr());
+  symbols.insert(kernel);
+  Block *entry = kernel.addEntryBlock();
+  ValueRange arguments = entry->getArguments();
+  KernelBuilder builder(loc(), opBuilder.getContext());
+  builder.setInsertionPointToStart(entry);
+  body(builder, arguments[0], arguments[1], arguments.slice(2, ins.size()),
+       arguments.drop_front(2 + ins.size()));
+  func::ReturnOp::create(builder);
+  return kernel;
+}
+
+SmallVector<Value> Lowering::dispatch(StringRef name, Value grid,
+                                      ValueRange ins, ValueRange outs,
+                                      KernelBody body, bool writesState) {
+  func::FuncOp kernel = getKernel(name, ins, outs, body);
+  auto launch =
+      DispatchOp::create(opBuilder, loc(), outs.getTypes(), kernel.getSymName(),
+                         /*call=*/Value(), grid, ins, outs, writesState);
+  return SmallVector<Value>(launch.getResults());
+}
+
+void Lowering::replace(ValueRange results) {
+  current->replaceAllUsesWith(results);
+  current->erase();
+}

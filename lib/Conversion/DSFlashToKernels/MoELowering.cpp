@@ -1,0 +1,264 @@
+//===- MoELowering.cpp - Router and experts -------------------------------===//
+
+#include "ElementWalk.h"
+#include "Lowering.h"
+#include "RowAccess.h"
+#include "dsflash/Kernels/MatrixProduct.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include <limits>
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+using Cmp = arith::CmpIPredicate;
+using CmpF = arith::CmpFPredicate;
+
+//===----------------------------------------------------------------------===//
+// Router
+//===----------------------------------------------------------------------===//
+
+namespace {
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr int64_t noExpert = std::numeric_limits<int32_t>::max();
+
+/// An expert's place in the order of choice: higher keys, then lower ids.
+struct Choice {
+  Value key; // f32
+  Value id;  // i32
+};
+} // namespace
+
+/// sqrt(log(1 + exp(x))) without overflow.
+static Value sqrtSoftplus(KernelBuilder &b, Value x) {
+  Type type = x.getType();
+  Value tail = b.log1p(b.exp(b.subf(b.constantLike(type, 0.0f), b.absf(x))));
+  return b.sqrt(b.addf(b.maxf(b.constantLike(type, 0.0f), x), tail));
+}
+
+/// The first of keys[0, ...] that comes after `previous`.
+static Choice findNext(KernelBuilder &b, Value keys, Choice previous) {
+  int64_t experts = getFeatures(keys);
+  int64_t lanes = KernelBuilder::getLanes(experts);
+  SmallVector<int32_t> ascending(lanes);
+  std::iota(ascending.begin(), ascending.end(), 0);
+  Value lane = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(VectorType::get(lanes, b.getI32Type()),
+                                ArrayRef<int32_t>(ascending)));
+  Value lastKey = b.splat(previous.key, lanes);
+  Value lastId = b.splat(previous.id, lanes);
+  Value none = b.i32(noExpert, lanes);
+  SmallVector<Value> best = b.loop(
+      b.index(0), b.index(experts), lanes, {b.f32(-infinity, lanes), none},
+      [&](Value first, ArrayRef<Value> carried) -> SmallVector<Value> {
+        Value key = b.loadVector(keys, {first}, lanes);
+        Value id = b.add(b.splat(b.toI32(first), lanes), lane);
+        Value after = b.cmp(Cmp::sgt, id, lastId);
+        Value tie = b.cmpf(CmpF::OEQ, key, lastKey);
+        Value left = b.bitOr(b.cmpf(CmpF::OLT, key, lastKey),
+                             arith::AndIOp::create(b, tie, after));
+        Value better = b.bitOr(b.cmpf(CmpF::OGT, key, carried[0]),
+                               b.cmp(Cmp::eq, carried[1], none));
+        Value taken = arith::AndIOp::create(b, left, better);
+        return {b.select(taken, key, carried[0]),
+                b.select(taken, id, carried[1])};
+      });
+  Value key = b.reduceMax(best[0]);
+  Value equal = b.cmpf(CmpF::OEQ, best[0], b.splat(key, lanes));
+  return {key, b.reduceMinI(b.select(equal, best[1], none))};
+}
+
+void mlir::dsflash::lowerOp(Lowering &l, RouterOp op) {
+  int64_t experts = getFeatures(op.getLogits());
+  int64_t count = getFeatures(op.getExperts());
+  float temperature = op.getTemperature().convertToFloat();
+  float scaling = op.getScaling().convertToFloat();
+  bool normalize = op.getNormalize() && count > 1;
+  Value n = l.rows(op.getLogits());
+  l.replace(l.dispatch(
+      "router", n, {op.getLogits(), op.getBias()},
+      {l.empty(op.getExperts().getType(), n),
+       l.empty(op.getWeights().getType(), n)},
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        Value bias = PackedRows(b, ins[1]).getPayload();
+        Value scores = b.scratch({experts}, b.getF32Type());
+        Value keys = b.scratch({experts}, b.getF32Type());
+        b.loop(begin, end, [&](Value row) {
+          forVectors(b, experts, [&](Value first, int64_t lanes) {
+            Value logits = b.loadVector(ins[0], {row, first}, lanes);
+            Value score =
+                sqrtSoftplus(b, b.divf(logits, b.f32(temperature, lanes)));
+            b.storeVector(score, scores, {first});
+            Value key =
+                b.addf(score, loadFloats(b, bias, {b.index(0), first}, lanes));
+            Value isNaN = b.cmpf(CmpF::UNO, key, key);
+            b.storeVector(b.select(isNaN, b.f32(-infinity, lanes), key), keys,
+                          {first});
+          });
+          SmallVector<Value> initial = {b.f32(infinity), b.i32(-1),
+                                        b.f32(0.0f)};
+          Value sum = b.loop(
+              b.index(0), b.index(count), 1, initial,
+              [&](Value choice, ArrayRef<Value> carried) -> SmallVector<Value> {
+                Choice next = findNext(b, keys, {carried[0], carried[1]});
+                b.store(next.id, outs[0], {row, choice});
+                Value score = b.load(scores, {b.toIndex(next.id)});
+                b.store(score, outs[1], {row, choice});
+                return {next.key, next.id, b.addf(carried[2], score)};
+              })[2];
+          Value divisor = b.addf(sum, b.f32(1e-20f));
+          b.loop(count, [&](Value choice) {
+            Value weight = b.load(outs[1], {row, choice});
+            if (normalize)
+              weight = b.divf(weight, divisor);
+            b.store(b.mulf(weight, b.f32(scaling)), outs[1], {row, choice});
+          });
+        });
+      }));
+}
+
+//===----------------------------------------------------------------------===//
+// Slots by expert
+//===----------------------------------------------------------------------===//
+
+void mlir::dsflash::lowerOp(Lowering &l, GroupByExpertOp op) {
+  int64_t experts = getFeatures(op.getOffsets()) - 1;
+  int64_t choices = getFeatures(op.getExperts());
+  Value n = l.rows(op.getExperts());
+  l.replace(l.dispatch(
+      "group_by_expert", l.index(1), op.getExperts(),
+      {l.empty(op.getOrder().getType(), n),
+       l.empty(op.getOffsets().getType(), n)},
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        Value rowCount = memref::DimOp::create(b, ins[0], 0);
+        Value cursors = b.scratch({experts}, b.getI32Type());
+        auto forSlots = [&](function_ref<void(Value, Value, Value)> body) {
+          b.loop(b.index(0), rowCount, [&](Value row) {
+            b.loop(choices, [&](Value choice) {
+              body(row, choice, loadIndex(b, ins[0], {row, choice}));
+            });
+          });
+        };
+        auto postIncrement = [&](Value counter) {
+          Value old = b.load(cursors, {counter});
+          b.store(b.add(old, 1), cursors, {counter});
+          return old;
+        };
+
+        b.loop(experts,
+               [&](Value expert) { b.store(b.i32(0), cursors, {expert}); });
+        forSlots([&](Value, Value, Value expert) { postIncrement(expert); });
+        Value total = b.loop(
+            b.index(0), b.index(experts), 1, {b.i32(0)},
+            [&](Value expert, ArrayRef<Value> carried) -> SmallVector<Value> {
+              Value first = carried[0];
+              Value count = b.load(cursors, {expert});
+              b.store(first, outs[1], {expert});
+              b.store(first, cursors, {expert});
+              return {b.add(first, count)};
+            })[0];
+        b.store(total, outs[1], {b.index(experts)});
+        forSlots([&](Value row, Value choice, Value expert) {
+          Value place = b.toIndex(postIncrement(expert));
+          Value slot = b.add(b.mul(row, choices), choice);
+          b.store(b.toI32(slot), outs[0],
+                  {b.div(place, choices), b.rem(place, choices)});
+        });
+      }));
+}
+
+//===----------------------------------------------------------------------===//
+// Experts
+//===----------------------------------------------------------------------===//
+
+/// Items are (tile of outputs, expert), experts innermost, so that every piece
+/// of a launch holds a share of each expert that has slots.
+void mlir::dsflash::lowerOp(Lowering &l, ExpertLinearOp op) {
+  WeightType weight = op.getWeight().getType();
+  int64_t experts = weight.getExperts();
+  int64_t choices = getFeatures(op.getOrder());
+  bool perChoice = op.getInput().getType().getRank() == 3;
+  MatrixProduct product(weight, /*groups=*/1, op.getRounded());
+  l.replace(l.dispatch(
+      "expert_linear", l.index(product.getTiles() * experts), op->getOperands(),
+      l.empty(op.getType(), l.rows(op.getOrder())),
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        b.loop(experts, [&](Value expert) {
+          Value first = loadIndex(b, ins[3], {expert});
+          Value last = loadIndex(b, ins[3], {b.add(expert, 1)});
+          b.when(b.cmp(Cmp::slt, first, last), [&] {
+            product.bind(b, ins[0], ins[1], outs[0], expert);
+            // The items tile * experts + expert of the range.
+            auto tilesBelow = [&](Value item) {
+              Value ahead = b.add(b.sub(item, expert), experts - 1);
+              return b.div(ahead, experts);
+            };
+            product.emit(b, tilesBelow(begin), tilesBelow(end),
+                         b.sub(last, first), [&](Value i) {
+                           Value place = b.add(first, i);
+                           Value slot = loadIndex(
+                               b, ins[2],
+                               {b.div(place, choices), b.rem(place, choices)});
+                           Value row = b.div(slot, choices);
+                           Value choice = b.rem(slot, choices);
+                           ProductRow result{{row}, {row, choice}};
+                           if (perChoice)
+                             result.input.push_back(choice);
+                           return result;
+                         });
+          });
+        });
+      }));
+}
+
+void mlir::dsflash::lowerOp(Lowering &l, SwiGLUOp op) {
+  float limit = op.getLimit().convertToFloat();
+  Value n = l.rows(op.getGate());
+  l.replace(l.dispatch(
+      "swiglu", n, op->getOperands(), l.empty(op.getType(), n),
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        b.loop(begin, end, [&](Value row) {
+          forRowVectors(b, ins[0], row, [&](ArrayRef<Value> at, int64_t lanes) {
+            Value gate = b.loadVector(ins[0], at, lanes);
+            Value up = b.loadVector(ins[1], at, lanes);
+            if (limit > 0) {
+              Value high = b.f32(limit, lanes), low = b.f32(-limit, lanes);
+              gate = b.minf(high, gate);
+              up = b.maxf(low, b.minf(high, up));
+            }
+            Value result = b.mulf(b.mulf(gate, b.sigmoid(gate)), up);
+            if (ins.size() > 2) {
+              Value route = b.load(ins[2], at.drop_back());
+              result = b.mulf(b.splat(route, lanes), result);
+            }
+            b.storeVector(roundIf(b, op.getRounded(), result), outs[0], at);
+          });
+        });
+      }));
+}
+
+void mlir::dsflash::lowerOp(Lowering &l, CombineOp op) {
+  int64_t choices = op.getRouted().getType().getDimSize(1);
+  Value n = l.rows(op.getShared());
+  l.replace(l.dispatch(
+      "combine", n, op->getOperands(), l.empty(op.getType(), n),
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        b.loop(begin, end, [&](Value row) {
+          forVectors(b, getFeatures(outs[0]), [&](Value first, int64_t lanes) {
+            Value sum = b.f32(0.0f, lanes);
+            for (int64_t choice = 0; choice < choices; ++choice)
+              sum = b.addf(
+                  sum,
+                  b.loadVector(ins[0], {row, b.index(choice), first}, lanes));
+            sum = b.addf(sum, b.loadVector(ins[1], {row, first}, lanes));
+            b.storeVector(roundIf(b, op.getRounded(), sum), outs[0],
+                          {row, first});
+          });
+        });
+      }));
+}

@@ -1,0 +1,315 @@
+//===- StreamLowering.cpp - Residual streams, embedding, rows -------------===//
+
+#include "Lowering.h"
+#include "RowAccess.h"
+#include "dsflash/Kernels/MatrixProduct.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+namespace {
+/// The element of a one-row f32 or bf16 weight.
+Value loadFloat(KernelBuilder &b, Value row, int64_t column) {
+  Value vector = loadFloats(b, row, {b.index(0), b.index(column)}, 1);
+  return vector::ExtractOp::create(b, vector, int64_t(0));
+}
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+void mlir::dsflash::lowerOp(Lowering &l, EmbedOp op) {
+  Value n = l.rows(op.getIds());
+  l.replace(l.dispatch(
+      "embed", n, op->getOperands(), l.empty(op.getType(), n),
+      [](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+         ValueRange outs) {
+        PackedRows table(b, ins[1]);
+        b.loop(begin, end, [&](Value row) {
+          Value id = loadIndex(b, ins[0], {row});
+          forVectors(b, getFeatures(outs[0]), [&](Value f, int64_t lanes) {
+            b.storeVector(loadFloats(b, table.getPayload(), {id, f}, lanes),
+                          outs[0], {row, f});
+          });
+        });
+      }));
+}
+
+void mlir::dsflash::lowerOp(Lowering &l, GatherRowsOp op) {
+  Value n = l.rows(op.getRows());
+  l.replace(l.dispatch("gather_rows", n, op->getOperands(),
+                       l.empty(op.getType(), n),
+                       [](KernelBuilder &b, Value begin, Value end,
+                          ValueRange ins, ValueRange outs) {
+                         b.loop(begin, end, [&](Value row) {
+                           Value from = loadIndex(b, ins[1], {row});
+                           copyRow(b, ins[0], from, outs[0], row);
+                         });
+                       }));
+}
+
+void mlir::dsflash::lowerOp(Lowering &l, AddRowsOp op) {
+  l.replace(l.dispatch(
+      "add_rows", l.rows(op.getRows()), {op.getInput(), op.getRows()},
+      op.getInto(),
+      [](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+         ValueRange outs) {
+        b.loop(begin, end, [&](Value row) {
+          Value to = loadIndex(b, ins[1], {row});
+          forVectors(b, getFeatures(outs[0]), [&](Value f, int64_t lanes) {
+            Value sum = b.addf(b.loadVector(outs[0], {to, f}, lanes),
+                               b.loadVector(ins[0], {row, f}, lanes));
+            b.storeVector(sum, outs[0], {to, f});
+          });
+        });
+      }));
+}
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+void mlir::dsflash::lowerOp(Lowering &l, HCInitOp op) {
+  Value n = l.rows(op.getInput());
+  int64_t streams = op.getPre().getType().getDimSize(1);
+  l.replace(l.dispatch(
+      "hc_init", n, op.getInput(),
+      {l.empty(op.getStream().getType(), n), l.empty(op.getPre().getType(), n)},
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        b.loop(begin, end, [&](Value row) {
+          forVectors(b, getFeatures(ins[0]), [&](Value f, int64_t lanes) {
+            Value x = b.loadVector(ins[0], {row, f}, lanes);
+            for (int64_t s = 0; s < streams; ++s)
+              b.storeVector(x, outs[0], {row, b.index(s), f});
+          });
+          for (int64_t s = 0; s < streams; ++s)
+            b.store(b.f32(s == 0 ? 1.0f : 0.0f), outs[1], {row, b.index(s)});
+        });
+      }));
+}
+
+void mlir::dsflash::lowerOp(Lowering &l, HCCollapseOp op) {
+  Value n = l.rows(op.getStream());
+  int64_t streams = op.getPre().getType().getDimSize(1);
+  l.replace(l.dispatch(
+      "hc_collapse", n, op->getOperands(), l.empty(op.getType(), n),
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        b.loop(begin, end, [&](Value row) {
+          forVectors(b, getFeatures(outs[0]), [&](Value f, int64_t lanes) {
+            Value sum = b.f32(0.0f, lanes);
+            for (int64_t s = 0; s < streams; ++s) {
+              Value pre = b.load(ins[1], {row, b.index(s)});
+              Value h = b.loadVector(ins[0], {row, b.index(s), f}, lanes);
+              sum = b.fma(b.splat(pre, lanes), h, sum);
+            }
+            b.storeVector(roundIf(b, op.getRounded(), sum), outs[0], {row, f});
+          });
+        });
+      }));
+}
+
+void mlir::dsflash::lowerOp(Lowering &l, HCExpandOp op) {
+  int64_t streams = op.getPost().getType().getDimSize(1);
+  l.replace(l.dispatch(
+      "hc_expand", l.rows(op.getInput()),
+      {op.getInput(), op.getPost(), op.getComb()}, op.getStream(),
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        b.loop(begin, end, [&](Value row) {
+          forVectors(b, getFeatures(ins[0]), [&](Value f, int64_t lanes) {
+            Value x = b.loadVector(ins[0], {row, f}, lanes);
+            SmallVector<Value> before;
+            for (int64_t s = 0; s < streams; ++s)
+              before.push_back(
+                  b.loadVector(outs[0], {row, b.index(s), f}, lanes));
+            for (int64_t k = 0; k < streams; ++k) {
+              Value post = b.load(ins[1], {row, b.index(k)});
+              Value sum = b.mulf(b.splat(post, lanes), x);
+              for (int64_t j = 0; j < streams; ++j) {
+                Value comb = b.load(ins[2], {row, b.index(j), b.index(k)});
+                sum = b.fma(b.splat(comb, lanes), before[j], sum);
+              }
+              b.storeVector(roundIf(b, op.getRounded(), sum), outs[0],
+                            {row, b.index(k), f});
+            }
+          });
+        });
+      }));
+}
+
+void mlir::dsflash::lowerOp(Lowering &l, StreamMeanOp op) {
+  Value n = l.rows(op.getStream());
+  int64_t streams = op.getStream().getType().getDimSize(1);
+  l.replace(l.dispatch(
+      "stream_mean", n, op.getStream(), l.empty(op.getType(), n),
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        b.loop(begin, end, [&](Value row) {
+          forVectors(b, getFeatures(outs[0]), [&](Value f, int64_t lanes) {
+            Value sum = b.loadVector(ins[0], {row, b.index(0), f}, lanes);
+            for (int64_t s = 1; s < streams; ++s)
+              sum = b.addf(sum,
+                           b.loadVector(ins[0], {row, b.index(s), f}, lanes));
+            Value mean = b.divf(sum, b.f32(static_cast<float>(streams), lanes));
+            b.storeVector(roundIf(b, op.getRounded(), mean), outs[0], {row, f});
+          });
+        });
+      }));
+}
+
+//===----------------------------------------------------------------------===//
+// Coefficients
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The per-row part of hc_mix, after the product with fn.
+class MixEmitter {
+public:
+  MixEmitter(KernelBuilder &b, HCMixOp op)
+      : b(b), streams(op.getPre().getType().getDimSize(1)),
+        iterations(op.getIterations()), eps(op.getEps().convertToFloat()),
+        normEps(op.getNormEps().convertToFloat()),
+        comb(b.scratch({streams, streams}, b.getF32Type())) {}
+
+  /// ins: stream, product, base, scale; outs: pre, post, comb.
+  void emit(Value row, ValueRange ins, ValueRange outs) {
+    Value root = getRootMeanSquare(ins[0], row);
+    PackedRows base(b, ins[2]), scale(b, ins[3]);
+    auto coefficient = [&](int64_t column, int64_t part) {
+      Value m = b.divf(b.load(ins[1], {row, b.index(column)}), root);
+      return b.addf(b.mulf(m, loadFloat(b, scale.getPayload(), part)),
+                    loadFloat(b, base.getPayload(), column));
+    };
+    for (int64_t k = 0; k < streams; ++k) {
+      Value pre = b.addf(b.sigmoid(coefficient(k, 0)), b.f32(eps));
+      b.store(pre, outs[0], {row, b.index(k)});
+      Value post = b.sigmoid(coefficient(streams + k, 1));
+      b.store(b.mulf(b.f32(2.0f), post), outs[1], {row, b.index(k)});
+    }
+    for (int64_t j = 0; j < streams; ++j)
+      for (int64_t k = 0; k < streams; ++k)
+        b.store(coefficient((2 + j) * streams + k, 2), comb,
+                {b.index(j), b.index(k)});
+    balance();
+    forEntries([&](Value j, Value k) {
+      b.store(b.load(comb, {j, k}), outs[2], {row, j, k});
+    });
+  }
+
+private:
+  Value getRootMeanSquare(Value stream, Value row) {
+    int64_t features = getFeatures(stream);
+    int64_t lanes = KernelBuilder::getLanes(features);
+    SmallVector<Value> sum = {b.f32(0.0f, lanes)};
+    sum = b.loop(b.index(0), b.index(streams), 1, sum,
+                 [&](Value s, ArrayRef<Value> outer) {
+                   return b.loop(
+                       b.index(0), b.index(features), lanes, outer,
+                       [&](Value f, ArrayRef<Value> inner) {
+                         Value h = b.loadVector(stream, {row, s, f}, lanes);
+                         return SmallVector<Value>{b.fma(h, h, inner[0])};
+                       });
+                 });
+    float count = static_cast<float>(streams * features);
+    Value mean = b.divf(b.reduceAdd(sum[0]), b.f32(count));
+    return b.sqrt(b.addf(mean, b.f32(normEps)));
+  }
+
+  void forEntries(function_ref<void(Value j, Value k)> body) {
+    b.loop(streams,
+           [&](Value j) { b.loop(streams, [&](Value k) { body(j, k); }); });
+  }
+
+  /// Divides each line of `comb` by its sum plus eps; at(line, i) is an entry.
+  void normalize(function_ref<SmallVector<Value>(Value line, Value i)> at,
+                 float divisorEps) {
+    b.loop(streams, [&](Value line) {
+      Value sum = b.loop(b.index(0), b.index(streams), 1, {b.f32(0.0f)},
+                         [&](Value i, ArrayRef<Value> carried) {
+                           Value entry = b.load(comb, at(line, i));
+                           return SmallVector<Value>{b.addf(carried[0], entry)};
+                         })[0];
+      Value divisor = b.addf(sum, b.f32(divisorEps));
+      b.loop(streams, [&](Value i) {
+        b.store(b.divf(b.load(comb, at(line, i)), divisor), comb, at(line, i));
+      });
+    });
+  }
+  void normalizeRows(float divisorEps) {
+    normalize([](Value j, Value k) { return SmallVector<Value>{j, k}; },
+              divisorEps);
+  }
+  void normalizeColumns() {
+    normalize([](Value k, Value j) { return SmallVector<Value>{j, k}; }, eps);
+  }
+
+  /// Softmax of the rows, then Sinkhorn's steps.
+  void balance() {
+    b.loop(streams, [&](Value j) {
+      Value first = b.load(comb, {j, b.index(0)});
+      Value top = b.loop(b.index(1), b.index(streams), 1, {first},
+                         [&](Value k, ArrayRef<Value> carried) {
+                           Value entry = b.load(comb, {j, k});
+                           return SmallVector<Value>{b.maxf(carried[0], entry)};
+                         })[0];
+      b.loop(streams, [&](Value k) {
+        Value entry = b.load(comb, {j, k});
+        b.store(b.exp(b.subf(entry, top)), comb, {j, k});
+      });
+    });
+    normalizeRows(/*divisorEps=*/0.0f);
+    forEntries([&](Value j, Value k) {
+      b.store(b.addf(b.load(comb, {j, k}), b.f32(eps)), comb, {j, k});
+    });
+    normalizeColumns();
+    b.loop(iterations - 1, [&](Value) {
+      normalizeRows(eps);
+      normalizeColumns();
+    });
+  }
+
+  KernelBuilder &b;
+  int64_t streams, iterations;
+  float eps, normEps;
+  Value comb;
+};
+
+/// fn times the flattened streams of each row.
+Value lowerMixProduct(Lowering &l, HCMixOp op, Value n) {
+  WeightType fn = op.getFn().getType();
+  MatrixProduct product(fn, /*groups=*/1, /*rounded=*/false);
+  auto type = RankedTensorType::get({ShapedType::kDynamic, fn.getRows()},
+                                    l.builder().getF32Type());
+  return l.dispatch(
+      "hc_mix_product", l.index(product.getTiles()),
+      {op.getStream(), op.getFn()}, l.empty(type, n),
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        Value flat = memref::CollapseShapeOp::create(
+            b, ins[0], SmallVector<ReassociationIndices>{{0}, {1, 2}});
+        product.bind(b, flat, ins[1], outs[0]);
+        Value rows = memref::DimOp::create(b, ins[0], b.index(0));
+        product.emit(b, begin, end, rows,
+                     [](Value row) { return ProductRow{{row}, {row}}; });
+      })[0];
+}
+} // namespace
+
+void mlir::dsflash::lowerOp(Lowering &l, HCMixOp op) {
+  Value n = l.rows(op.getStream());
+  Value product = lowerMixProduct(l, op, n);
+  SmallVector<Value> outs;
+  for (Type type : op.getResultTypes())
+    outs.push_back(l.empty(type, n));
+  l.replace(l.dispatch(
+      "hc_mix", n, {op.getStream(), product, op.getBase(), op.getScale()}, outs,
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        MixEmitter emitter(b, op);
+        b.loop(begin, end, [&](Value row) { emitter.emit(row, ins, outs); });
+      }));
+}

@@ -1,0 +1,158 @@
+//===- DSFlashToLLVM.cpp - From the kernel level to LLVM ------------------===//
+
+#include "dsflash/Conversion/DSFlashToLLVM.h"
+#include "Launches.h"
+#include "ModuleTables.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::dsflash {
+#define GEN_PASS_DEF_CONVERTDSFLASHTOLLVMPASS
+#include "dsflash/Conversion/Passes.h.inc"
+} // namespace mlir::dsflash
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+static constexpr int64_t kScratchAlignment = 64;
+
+static LogicalResult checkCallArguments(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() &&
+        (function.getNumArguments() == 0 ||
+         !isa<LLVM::LLVMPointerType>(function.getArgument(0).getType())))
+      return function.emitError("no call context as first argument (run "
+                                "dsflash-thread-call before)");
+  return success();
+}
+
+/// Scratch of fixed size moves to its function's entry block, so that a loop
+/// uses the same bytes again.
+static void hoistScratch(ModuleOp module) {
+  module.walk([&](memref::AllocaOp alloca) {
+    if (!alloca.getOperands().empty())
+      return;
+    auto function = alloca->getParentOfType<func::FuncOp>();
+    if (!function)
+      return;
+    alloca->moveBefore(&function.front(), function.front().begin());
+    if (!alloca.getAlignment())
+      alloca.setAlignment(kScratchAlignment);
+  });
+}
+
+/// Layer functions, which are called many times. They stay functions, whereas a
+/// kernel is inlined in its task.
+static StringSet<> getLayerFunctions(ModuleOp module) {
+  StringSet<> names;
+  module.walk([&](DispatchOp dispatch) {
+    auto function = dispatch->getParentOfType<func::FuncOp>();
+    if (function && function.isPrivate())
+      names.insert(function.getName());
+  });
+  return names;
+}
+
+/// Attributes of our dialect have served.
+static void dropAttributes(Operation *op) {
+  for (NamedAttribute attribute : llvm::to_vector(op->getDiscardableAttrs()))
+    if (isa_and_nonnull<DSFlashDialect>(attribute.getNameDialect()))
+      op->removeDiscardableAttr(attribute.getName());
+}
+
+static void populatePatterns(LLVMTypeConverter &converter,
+                             const ModuleLayout &layout,
+                             RewritePatternSet &patterns) {
+  populateDSFlashToLLVMPatterns(converter, layout, patterns);
+  arith::populateArithToLLVMConversionPatterns(converter, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+  index::populateIndexToLLVMConversionPatterns(converter, patterns);
+  populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+  populateFuncToLLVMConversionPatterns(converter, patterns);
+  populateMathToLLVMConversionPatterns(converter, patterns,
+                                       /*approximateLog1p=*/false);
+  populateVectorToLLVMConversionPatterns(converter, patterns);
+  ub::populateUBToLLVMConversionPatterns(converter, patterns);
+}
+
+namespace {
+
+struct ConvertDSFlashToLLVM
+    : dsflash::impl::ConvertDSFlashToLLVMPassBase<ConvertDSFlashToLLVM> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(checkCallArguments(module)))
+      return signalPassFailure();
+    FailureOr<ModuleLayout> layout = ModuleLayout::get(module);
+    if (failed(layout))
+      return signalPassFailure();
+    hoistScratch(module);
+    StringSet<> layerFunctions = getLayerFunctions(module);
+
+    LLVMTypeConverter converter(&getContext());
+    addDSFlashTypeConversions(converter);
+    addEntryWrappers(*layout);
+    addModuleTables(module, *layout, {compiler, triple, features});
+    if (failed(addTasks(module, converter)))
+      return signalPassFailure();
+    for (auto param : llvm::make_early_inc_range(module.getOps<ParamOp>()))
+      param.erase();
+    for (auto function : module.getOps<func::FuncOp>())
+      function.removeArgAttrsAttr();
+
+    RewritePatternSet patterns(&getContext());
+    populatePatterns(converter, *layout, patterns);
+    LLVMConversionTarget target(getContext());
+    if (failed(applyPartialConversion(module, target, std::move(patterns))))
+      return signalPassFailure();
+    finish(module, layerFunctions);
+  }
+
+  /// Hides every symbol but the query.
+  static void finish(ModuleOp module, const StringSet<> &layerFunctions) {
+    dropAttributes(module);
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+      dropAttributes(function);
+      function.setNoInline(layerFunctions.contains(function.getName()));
+      if (!function.isExternal() &&
+          function.getName() != DSF_MODULE_QUERY_SYMBOL)
+        function.setLinkage(LLVM::Linkage::Internal);
+    }
+  }
+};
+
+} // namespace
+
+void mlir::dsflash::addDSFlashToLLVMPasses(
+    OpPassManager &passes, const ConvertDSFlashToLLVMPassOptions &options) {
+  LowerMathPassOptions math;
+  SmallVector<StringRef> features;
+  StringRef(options.features).split(features, ',');
+  math.fuseMultiplyAdd = llvm::is_contained(features, "fma");
+  passes.addPass(createThreadCallPass());
+  passes.addPass(createLowerMathPass(math));
+  passes.addPass(createLowerVectorPass());
+  passes.addPass(memref::createExpandStridedMetadataPass());
+  passes.addPass(createLowerAffinePass());
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createConvertDSFlashToLLVMPass(options));
+  passes.addPass(createVerifyLLVMPass());
+}

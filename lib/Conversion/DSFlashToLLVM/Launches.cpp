@@ -1,0 +1,326 @@
+//===- Launches.cpp - Launches, probes and packed data to LLVM ------------===//
+//
+// A launch stores its operands in a structure on the stack: the call, then for
+// each operand a buffer's address and dynamic sizes, or the value itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Launches.h"
+#include "ABIBuilder.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+void mlir::dsflash::addDSFlashTypeConversions(LLVMTypeConverter &converter) {
+  converter.addConversion([](Type type) -> std::optional<Type> {
+    if (isa<WeightType, StateTypeInterface>(type))
+      return IntegerType::get(type.getContext(), 64);
+    return std::nullopt;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The context of a launch
+//===----------------------------------------------------------------------===//
+
+static std::string getTaskName(StringRef kernel) {
+  return (kernel + ".task").str();
+}
+
+/// Fields of the context for a kernel's arguments: the call, no range, then the
+/// operands.
+static LLVM::LLVMStructType getContextType(func::FuncOp kernel,
+                                           const LLVMTypeConverter &converter) {
+  MLIRContext *context = kernel.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  SmallVector<Type> fields{pointer};
+  for (Type type : kernel.getArgumentTypes().drop_front(3)) {
+    auto buffer = dyn_cast<MemRefType>(type);
+    fields.push_back(buffer ? pointer : converter.convertType(type));
+    if (buffer)
+      fields.append(buffer.getNumDynamicDims(),
+                    IntegerType::get(context, 64));
+  }
+  return LLVM::LLVMStructType::getLiteral(context, fields);
+}
+
+static Value getFieldAddress(ABIBuilder &b, Type structure, Value context,
+                             int32_t field) {
+  return LLVM::GEPOp::create(b, b.pointer(), structure, context,
+                             ArrayRef<LLVM::GEPArg>{0, field});
+}
+
+static void addTask(func::FuncOp kernel, const LLVMTypeConverter &converter) {
+  ABIBuilder b(kernel.getLoc(), kernel.getContext());
+  b.setInsertionPointAfter(kernel);
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(b.getContext()),
+      {b.pointer(), b.getI64Type(), b.getI64Type()});
+  auto task = LLVM::LLVMFuncOp::create(
+      b, getTaskName(kernel.getName()), type, LLVM::Linkage::Internal);
+  Block *body = task.addEntryBlock(b);
+  b.setInsertionPointToStart(body);
+
+  LLVM::LLVMStructType structure = getContextType(kernel, converter);
+  int32_t field = 0;
+  auto unpack = [&] {
+    Value address =
+        getFieldAddress(b, structure, body->getArgument(0), field);
+    Type type = structure.getBody()[field++];
+    return LLVM::LoadOp::create(b, type, address).getResult();
+  };
+  SmallVector<Value> arguments{unpack(), body->getArgument(1),
+                               body->getArgument(2)};
+  for (Type type : kernel.getArgumentTypes().drop_front(3)) {
+    Value value = unpack();
+    auto buffer = dyn_cast<MemRefType>(type);
+    if (!buffer) {
+      arguments.push_back(value);
+      continue;
+    }
+    SmallVector<Value> sizes;
+    for (size_t i = 0; i < buffer.getNumDynamicDims(); ++i)
+      sizes.push_back(unpack());
+    b.appendBuffer(buffer, value, sizes, arguments);
+  }
+  LLVM::CallOp::create(b, TypeRange(), kernel.getName(), arguments);
+  LLVM::ReturnOp::create(b, ValueRange());
+}
+
+static LogicalResult checkKernel(func::FuncOp kernel) {
+  for (Type type : kernel.getArgumentTypes()) {
+    auto buffer = dyn_cast<MemRefType>(type);
+    if (buffer && !buffer.getLayout().isIdentity())
+      return kernel.emitError("a kernel takes buffers of identity layout, not ")
+             << type;
+  }
+  return success();
+}
+
+LogicalResult mlir::dsflash::addTasks(ModuleOp module,
+                                      const LLVMTypeConverter &converter) {
+  llvm::SetVector<Operation *> kernels;
+  SymbolTable symbols(module);
+  module.walk([&](DispatchOp dispatch) {
+    if (auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel()))
+      kernels.insert(kernel);
+  });
+  for (Operation *kernel : kernels) {
+    if (failed(checkKernel(cast<func::FuncOp>(kernel))))
+      return failure();
+    addTask(cast<func::FuncOp>(kernel), converter);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+template <typename OpTy>
+class ABIPattern : public ConvertOpToLLVMPattern<OpTy> {
+public:
+  ABIPattern(const LLVMTypeConverter &converter, const ModuleLayout &layout)
+      : ConvertOpToLLVMPattern<OpTy>(converter), layout(layout) {}
+
+protected:
+  /// Splits the block in front of `op`; gives a block that runs only if
+  /// `condition` holds, before what follows.
+  static Block *runIf(ConversionPatternRewriter &rewriter, Operation *op,
+                      Value condition) {
+    Block *before = rewriter.getInsertionBlock();
+    Block *after = rewriter.splitBlock(before, Block::iterator(op));
+    Block *then = rewriter.createBlock(after);
+    LLVM::BrOp::create(rewriter, op->getLoc(), after);
+    rewriter.setInsertionPointToEnd(before);
+    LLVM::CondBrOp::create(rewriter, op->getLoc(), condition, then, after);
+    rewriter.setInsertionPointToStart(then);
+    return then;
+  }
+
+  /// Replaces `op` by a buffer of its static type.
+  void replaceByBuffer(ConversionPatternRewriter &rewriter, OpTy op,
+                       Value address) const {
+    Value buffer = MemRefDescriptor::fromStaticShape(
+        rewriter, op.getLoc(), *this->getTypeConverter(),
+        cast<MemRefType>(op.getType()), address);
+    rewriter.replaceOp(op, buffer);
+  }
+
+  const ModuleLayout &layout;
+};
+
+struct ConvertDispatch : ABIPattern<DispatchOp> {
+  using ABIPattern::ABIPattern;
+
+  LogicalResult
+  matchAndRewrite(DispatchOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (op.getNumResults() != 0 || !op.getCall())
+      return rewriter.notifyMatchFailure(op, "not on buffers with a call");
+    ABIBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> fields = pack(b, op, adaptor);
+    auto structure = LLVM::LLVMStructType::getLiteral(
+        getContext(), llvm::to_vector(ValueRange(fields).getTypes()));
+    Value context = allocate(op, structure, rewriter);
+
+    Value hasItems = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::sgt,
+                                          adaptor.getGrid(), b.i64(0));
+    Block *then = runIf(rewriter, op, hasItems);
+    b.setInsertionPointToStart(then);
+    for (auto [i, field] : llvm::enumerate(fields))
+      LLVM::StoreOp::create(b, field,
+                            getFieldAddress(b, structure, context, i));
+    Value task =
+        LLVM::AddressOfOp::create(b, b.pointer(), getTaskName(op.getKernel()));
+    Value environment =
+        b.loadField(b.pointer(), adaptor.getCall(), offsetof(dsf_call, env));
+    Value parallelFor = b.loadField(b.pointer(), environment,
+                                    offsetof(dsf_env, parallel_for));
+    b.callEnvironment(environment, parallelFor,
+                      {task, context, adaptor.getGrid()});
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static SmallVector<Value> pack(ABIBuilder &b, DispatchOp op,
+                                 OpAdaptor adaptor) {
+    SmallVector<Value> fields{adaptor.getCall()};
+    auto append = [&](Value operand, Value converted) {
+      auto type = dyn_cast<MemRefType>(operand.getType());
+      if (!type) {
+        fields.push_back(converted);
+        return;
+      }
+      MemRefDescriptor buffer(converted);
+      fields.push_back(buffer.alignedPtr(b, b.getLoc()));
+      for (int64_t i = 0; i < type.getRank(); ++i)
+        if (type.isDynamicDim(i))
+          fields.push_back(buffer.size(b, b.getLoc(), i));
+    };
+    for (auto [operand, converted] :
+         llvm::zip_equal(op.getInputs(), adaptor.getInputs()))
+      append(operand, converted);
+    for (auto [operand, converted] :
+         llvm::zip_equal(op.getInits(), adaptor.getInits()))
+      append(operand, converted);
+    return fields;
+  }
+
+  /// Space in the function's entry block.
+  static Value allocate(Operation *op, Type structure,
+                        ConversionPatternRewriter &rewriter) {
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(&op->getParentRegion()->front());
+    ABIBuilder b(op->getLoc(), rewriter);
+    return LLVM::AllocaOp::create(b, b.pointer(), structure, b.i64(1));
+  }
+};
+
+struct ConvertProbe : ABIPattern<ProbeOp> {
+  using ABIPattern::ABIPattern;
+
+  LogicalResult
+  matchAndRewrite(ProbeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast<MemRefType>(op.getInput().getType());
+    if (!type || !type.getLayout().isIdentity())
+      return rewriter.notifyMatchFailure(op, "no buffer of identity layout");
+    ABIBuilder b(op.getLoc(), rewriter);
+    Value call = op->getParentRegion()->front().getArgument(0);
+    Value environment =
+        b.loadField(b.pointer(), call, offsetof(dsf_call, env));
+    Value probe =
+        b.loadField(b.pointer(), environment, offsetof(dsf_env, probe));
+    MemRefDescriptor buffer(adaptor.getInput());
+    Value isUsed =
+        LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, probe, b.null());
+    Block *then = runIf(rewriter, op, isUsed);
+    b.setInsertionPointToStart(then);
+    auto number = layout.probes.find(op.getNameAttr()) - layout.probes.begin();
+    Value layer = op.getLayer() ? adaptor.getLayer() : b.i64(-1);
+    b.callEnvironment(environment, probe,
+                      {b.i32(number), layer, buffer.alignedPtr(b, b.getLoc()),
+                       buffer.size(b, b.getLoc(), 0)});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertParamRef : ABIPattern<ParamRefOp> {
+  using ABIPattern::ABIPattern;
+
+  LogicalResult
+  matchAndRewrite(ParamRefOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto slot = layout.slots.find(op.getParamAttr().getAttr());
+    if (slot == layout.slots.end())
+      return rewriter.notifyMatchFailure(op, "no such parameter");
+    ABIBuilder b(op.getLoc(), rewriter);
+    WeightType type = op.getType();
+    Value first = b.i64(slot->second);
+    if (op.getLayer())
+      first = b.add(first, b.mul(adaptor.getLayer(),
+                                 type.getExperts() * type.getPlanes()));
+    rewriter.replaceOp(op, first);
+    return success();
+  }
+};
+
+struct ConvertWeightData : ABIPattern<WeightDataOp> {
+  using ABIPattern::ABIPattern;
+
+  LogicalResult
+  matchAndRewrite(WeightDataOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getCall())
+      return rewriter.notifyMatchFailure(op, "no call");
+    ABIBuilder b(op.getLoc(), rewriter);
+    Value slot = adaptor.getWeight();
+    if (op.getExpert())
+      slot = b.add(slot, b.mul(adaptor.getExpert(),
+                               op.getWeight().getType().getPlanes()));
+    if (op.getPlane() == Plane::Scale)
+      slot = b.add(slot, b.i64(1));
+    Value table = b.loadField(b.pointer(), adaptor.getCall(),
+                              offsetof(dsf_call, weights));
+    replaceByBuffer(rewriter, op, b.loadPointer(table, slot));
+    return success();
+  }
+};
+
+struct ConvertStateData : ABIPattern<StateDataOp> {
+  using ABIPattern::ABIPattern;
+
+  LogicalResult
+  matchAndRewrite(StateDataOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getCall())
+      return rewriter.notifyMatchFailure(op, "no call");
+    ABIBuilder b(op.getLoc(), rewriter);
+    Value table = b.loadField(b.pointer(), adaptor.getCall(),
+                              offsetof(dsf_call, states));
+    Value plane = b.offset(b.loadPointer(table, adaptor.getSequence()),
+                           adaptor.getState());
+    if (op.getPlane() == Plane::Scale) {
+      auto state = cast<StateTypeInterface>(op.getState().getType());
+      plane = b.offset(plane, b.i64(ModuleLayout::getScaleOffset(state)));
+    }
+    replaceByBuffer(rewriter, op, plane);
+    return success();
+  }
+};
+
+} // namespace
+
+void mlir::dsflash::populateDSFlashToLLVMPatterns(
+    const LLVMTypeConverter &converter, const ModuleLayout &layout,
+    RewritePatternSet &patterns) {
+  patterns.add<ConvertDispatch, ConvertProbe, ConvertParamRef,
+               ConvertWeightData, ConvertStateData>(converter, layout);
+}

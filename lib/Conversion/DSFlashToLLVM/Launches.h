@@ -1,0 +1,25 @@
+//===- Launches.h - Launches, probes and packed data to LLVM ----*- C++ -*-===//
+
+#ifndef DSFLASH_LIB_CONVERSION_DSFLASHTOLLVM_LAUNCHES_H
+#define DSFLASH_LIB_CONVERSION_DSFLASHTOLLVM_LAUNCHES_H
+
+#include "ModuleLayout.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+
+namespace mlir::dsflash {
+
+/// Weights become slot numbers and states byte offsets, both i64.
+void addDSFlashTypeConversions(LLVMTypeConverter &converter);
+
+/// Adds for every kernel that is launched a function of type dsf_task that
+/// unpacks a launch's context and calls the kernel.
+LogicalResult addTasks(ModuleOp module, const LLVMTypeConverter &converter);
+
+/// Patterns for the kernel-level operations; `layout` must outlive them.
+void populateDSFlashToLLVMPatterns(const LLVMTypeConverter &converter,
+                                   const ModuleLayout &layout,
+                                   RewritePatternSet &patterns);
+
+} // namespace mlir::dsflash
+
+#endif // DSFLASH_LIB_CONVERSION_DSFLASHTOLLVM_LAUNCHES_H

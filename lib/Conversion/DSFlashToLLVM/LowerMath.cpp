@@ -1,0 +1,257 @@
+//===- LowerMath.cpp - Functions of f32 as arithmetic ---------------------===//
+//
+// One sequence of operations for scalars and vectors, so that a result does
+// not depend on the lane or the width. Polynomials are minimax fits of the
+// reduced functions in relative error.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dsflash/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include <limits>
+
+namespace mlir::dsflash {
+#define GEN_PASS_DEF_LOWERMATHPASS
+#include "dsflash/Conversion/Passes.h.inc"
+} // namespace mlir::dsflash
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+constexpr float kLog2E = 1.44269504f;
+/// ln 2 in two parts; the products of the first with exponents are exact.
+constexpr float kLn2High = 0.693359375f;
+constexpr float kLn2Low = -2.12194442e-4f;
+/// Adding 1.5 * 2^23 rounds to an integer that is the low bits of the sum.
+constexpr float kRound = 12582912.0f;
+constexpr int32_t kRoundBits = 0x4b400000;
+
+/// Arithmetic on values of one shape: f32 or a vector of it.
+class Arithmetic {
+public:
+  Arithmetic(PatternRewriter &rewriter, Operation *op)
+      : b(op->getLoc(), rewriter), shape(op->getResult(0).getType()) {}
+
+  Value f32(float value) { return constant(b.getF32FloatAttr(value), shape); }
+  Value i32(int32_t value) {
+    return constant(b.getI32IntegerAttr(value), integers());
+  }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
+  Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
+  Value fma(Value x, Value y, Value z) {
+    return math::FmaOp::create(b, x, y, z);
+  }
+  Value abs(Value x) { return math::AbsFOp::create(b, x); }
+  Value addI(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
+  Value subI(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
+  Value shiftLeft(Value x, int32_t bits) {
+    return arith::ShLIOp::create(b, x, i32(bits));
+  }
+  Value shiftRight(Value x, int32_t bits) {
+    return arith::ShRSIOp::create(b, x, i32(bits));
+  }
+  Value toF32(Value x) { return arith::SIToFPOp::create(b, shape, x); }
+  Value bitsOf(Value x) { return arith::BitcastOp::create(b, integers(), x); }
+  Value fromBits(Value x) { return arith::BitcastOp::create(b, shape, x); }
+  /// Comparisons with NaN are false.
+  Value less(Value x, Value y) {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, y);
+  }
+  Value equal(Value x, Value y) {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y);
+  }
+  Value select(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(b, condition, x, y);
+  }
+
+  /// c[0] + c[1] x + c[2] x^2 ...
+  Value polynomial(Value x, ArrayRef<float> coefficients) {
+    Value sum = f32(coefficients.back());
+    for (float coefficient : llvm::reverse(coefficients.drop_back()))
+      sum = fma(sum, x, f32(coefficient));
+    return sum;
+  }
+
+  Value exp(Value x);
+  Value log(Value x);
+  Value log1p(Value x);
+
+private:
+  Type integers() {
+    if (auto vector = dyn_cast<VectorType>(shape))
+      return vector.clone(b.getI32Type());
+    return b.getI32Type();
+  }
+  Value constant(TypedAttr value, Type type) {
+    if (auto vector = dyn_cast<VectorType>(type))
+      return arith::ConstantOp::create(
+          b, cast<TypedAttr>(DenseElementsAttr::get(vector, Attribute(value))));
+    return arith::ConstantOp::create(b, value);
+  }
+  Value powerOfTwo(Value exponent) {
+    return fromBits(shiftLeft(addI(exponent, i32(127)), 23));
+  }
+
+  ImplicitLocOpBuilder b;
+  Type shape;
+};
+
+/// x = n ln 2 + r with |r| <= ln(2) / 2; 2^n is applied in two factors, so that
+/// infinity and subnormal results come out by themselves.
+Value Arithmetic::exp(Value x) {
+  Value low = f32(-104), high = f32(89);
+  x = select(less(x, low), low, x);
+  x = select(less(high, x), high, x);
+  Value shifted = fma(x, f32(kLog2E), f32(kRound));
+  Value n = subI(bitsOf(shifted), i32(kRoundBits));
+  Value count = sub(shifted, f32(kRound));
+  Value r = fma(count, f32(-kLn2High), x);
+  r = fma(count, f32(-kLn2Low), r);
+  Value p = polynomial(r, {0.5f, 0.16666518f, 4.1666206e-2f, 8.3688842e-3f,
+                           1.3950478e-3f});
+  Value y = add(fma(p, mul(r, r), r), f32(1));
+  Value half = shiftRight(n, 1);
+  return mul(mul(y, powerOfTwo(half)), powerOfTwo(subI(n, half)));
+}
+
+/// x = 2^e (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).
+Value Arithmetic::log(Value x) {
+  Value subnormal = less(x, f32(std::numeric_limits<float>::min()));
+  Value bits = bitsOf(select(subnormal, mul(x, f32(0x1p23f)), x));
+  Value e = shiftRight(subI(bits, i32(0x3f3504f3)), 23);
+  Value f = sub(fromBits(subI(bits, shiftLeft(e, 23))), f32(1));
+  Value exponent = toF32(subI(e, select(subnormal, i32(23), i32(0))));
+  Value p = polynomial(
+      f, {0.33333331f, -0.25000823f, 0.20001227f, -0.16623355f, 0.14201768f,
+          -0.13160208f, 0.12761521f, -7.6343596e-2f});
+  Value square = mul(f, f);
+  Value y = mul(mul(square, f), p);
+  y = fma(exponent, f32(kLn2Low), y);
+  y = fma(square, f32(-0.5f), y);
+  y = fma(exponent, f32(kLn2High), add(f, y));
+  y = select(equal(x, f32(kInfinity)), x, y);
+  Value outside = select(equal(x, f32(0)), f32(-kInfinity), f32(kNaN));
+  return select(less(f32(0), x), y, outside);
+}
+
+/// log(u) for u = 1 + x as rounded, and the first term of what rounding lost.
+Value Arithmetic::log1p(Value x) {
+  Value u = add(x, f32(1));
+  Value lost = sub(x, sub(u, f32(1)));
+  Value y = log(u);
+  Value finite = less(abs(y), f32(kInfinity));
+  return add(y, select(finite, div(lost, u), f32(0)));
+}
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+bool isF32(Type type) { return getElementTypeOrSelf(type).isF32(); }
+
+template <typename OpTy, Value (Arithmetic::*function)(Value)>
+struct Approximate : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()))
+      return failure();
+    Arithmetic arithmetic(rewriter, op);
+    rewriter.replaceOp(op, (arithmetic.*function)(op.getOperand()));
+    return success();
+  }
+};
+
+/// Calls a function of libm, for each element of a vector on its own.
+template <typename OpTy>
+struct CallLibm : OpRewritePattern<OpTy> {
+  CallLibm(MLIRContext *context, StringRef function)
+      : OpRewritePattern<OpTy>(context), function(function) {}
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    auto vector = dyn_cast<VectorType>(op.getType());
+    if (!isF32(op.getType()) || (vector && vector.getRank() != 1))
+      return failure();
+    LLVM::LLVMFuncOp callee = declare(op, rewriter);
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto call = [&](Value x) {
+      return LLVM::CallOp::create(b, callee, x).getResult();
+    };
+    if (!vector) {
+      rewriter.replaceOp(op, call(op.getOperand()));
+      return success();
+    }
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < vector.getNumElements(); ++i)
+      elements.push_back(
+          call(vector::ExtractOp::create(b, op.getOperand(), i)));
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, vector, elements);
+    return success();
+  }
+
+private:
+  /// "nobuiltin" keeps LLVM from merging calls into others of its own choice.
+  LLVM::LLVMFuncOp declare(Operation *op, PatternRewriter &rewriter) const {
+    auto module = op->getParentOfType<ModuleOp>();
+    if (auto known = module.lookupSymbol<LLVM::LLVMFuncOp>(function))
+      return known;
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointToStart(module.getBody());
+    Type f32 = rewriter.getF32Type();
+    auto callee =
+        LLVM::LLVMFuncOp::create(rewriter, op->getLoc(), function,
+                                 LLVM::LLVMFunctionType::get(f32, {f32}));
+    callee.setPassthroughAttr(rewriter.getStrArrayAttr({"nobuiltin"}));
+    return callee;
+  }
+
+  StringRef function;
+};
+
+template <typename OpTy>
+struct SplitMultiplyAdd : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    Value product =
+        arith::MulFOp::create(rewriter, op.getLoc(), op->getOperand(0),
+                              op->getOperand(1));
+    rewriter.replaceOpWithNewOp<arith::AddFOp>(op, product, op->getOperand(2));
+    return success();
+  }
+};
+
+struct LowerMath : dsflash::impl::LowerMathPassBase<LowerMath> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet patterns(context);
+    patterns.add<Approximate<math::ExpOp, &Arithmetic::exp>,
+                 Approximate<math::LogOp, &Arithmetic::log>,
+                 Approximate<math::Log1pOp, &Arithmetic::log1p>>(context);
+    patterns.add<CallLibm<math::SinOp>>(context, "sinf");
+    patterns.add<CallLibm<math::CosOp>>(context, "cosf");
+    arith::populateExpandBFloat16Patterns(patterns);
+    if (!fuseMultiplyAdd)
+      patterns.add<SplitMultiplyAdd<math::FmaOp>,
+                   SplitMultiplyAdd<vector::FMAOp>>(context);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace

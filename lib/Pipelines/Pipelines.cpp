@@ -1,0 +1,72 @@
+//===- Pipelines.cpp - The order of passes --------------------------------===//
+
+#include "dsflash/Pipelines/Pipelines.h"
+#include "dsflash/Conversion/DSFlashToLLVM.h"
+#include "dsflash/Conversion/Passes.h"
+#include "dsflash/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+static void addCleanup(OpPassManager &passes) {
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+void mlir::dsflash::buildPhasesPipeline(OpPassManager &passes,
+                                        const PhasesPipelineOptions &options) {
+  passes.addPass(createLegalizeNumericsPass({options.numerics}));
+  if (!options.probes)
+    passes.addPass(createStripProbesPass());
+  passes.addPass(createLowerStructurePass());
+  addCleanup(passes);
+}
+
+/// Tensors to buffers. Every function works on plain layouts, so that kernels
+/// see contiguous rows.
+static void addBufferization(OpPassManager &passes) {
+  passes.addPass(createResultsToDestinationsPass());
+  bufferization::OneShotBufferizePassOptions options;
+  options.bufferizeFunctionBoundaries = true;
+  options.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  passes.addPass(bufferization::createOneShotBufferizePass(options));
+  passes.addPass(createDropResultsPass());
+  addCleanup(passes);
+}
+
+void mlir::dsflash::buildKernelsPipeline(
+    OpPassManager &passes, const KernelsPipelineOptions &options) {
+  passes.addPass(createFuseRoundingPass());
+  passes.addPass(createConvertDSFlashToKernelsPass());
+  addCleanup(passes);
+  addBufferization(passes);
+  passes.addPass(createPlanMemoryPass());
+  addCleanup(passes);
+  passes.addPass(createVerifyBufferizedPass({options.maxAllocaBytes}));
+}
+
+void mlir::dsflash::buildLLVMPipeline(OpPassManager &passes,
+                                      const LLVMPipelineOptions &options) {
+  ConvertDSFlashToLLVMPassOptions convert;
+  convert.compiler = options.compiler;
+  convert.triple = options.triple;
+  convert.features = options.features;
+  addDSFlashToLLVMPasses(passes, convert);
+}
+
+void mlir::dsflash::registerPipelines() {
+  PassPipelineRegistration<PhasesPipelineOptions>(
+      "dsflash-phases-pipeline", "model IR to plain calls of layers",
+      buildPhasesPipeline);
+  PassPipelineRegistration<KernelsPipelineOptions>(
+      "dsflash-kernels-pipeline", "plain calls of layers to kernels on buffers",
+      buildKernelsPipeline);
+  PassPipelineRegistration<LLVMPipelineOptions>(
+      "dsflash-llvm-pipeline", "kernels on buffers to the LLVM dialect",
+      buildLLVMPipeline);
+}

@@ -1,0 +1,159 @@
+//===- Executor.cpp - Calls the entries of a compiled model ---------------===//
+
+#include "dsflash/Runtime/Executor.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+using namespace dsflash;
+
+namespace {
+
+constexpr const char *kEntryNames[kEntryCount] = {"forward", "draft_context",
+                                                  "draft", "markov"};
+
+struct TensorRow {
+  const char *name;
+  dsf_type type;
+};
+
+constexpr TensorRow kTensors[kTensorCount] = {
+    {"tokens", DSF_I32},   {"sequence", DSF_I32},  {"position", DSF_I32},
+    {"extents", DSF_I32},  {"lookback", DSF_I32},  {"outputs", DSF_I32},
+    {"previous", DSF_I32}, {"logits", DSF_F32},    {"features", DSF_F32},
+    {"hidden", DSF_F32},   {"confidence", DSF_F32}};
+
+/// Row size that a tensor must have, or 0 if it is the model's choice.
+int64_t expectedWidth(Tensor tensor, const dsf_module &module) {
+  switch (tensor) {
+  case Tensor::Extents:
+    return 2;
+  case Tensor::Lookback:
+    return module.look_back;
+  case Tensor::Logits:
+    return module.vocab_size;
+  case Tensor::Features:
+  case Tensor::Hidden:
+    return 0;
+  default:
+    return 1;
+  }
+}
+
+constexpr int64_t kWorkspaceAlignment = 64;
+
+/// What dsf_env.user points to.
+struct CallContext {
+  ThreadPool *pool;
+  const ProbeFunction *probe;
+};
+
+void parallelFor(void *user, dsf_task task, void *context, int64_t count) {
+  static_cast<CallContext *>(user)->pool->run(task, context, count);
+}
+
+void passProbe(void *user, int32_t probe, int64_t layer, void *data,
+               int64_t rows) {
+  (*static_cast<CallContext *>(user)->probe)(probe, layer, data, rows);
+}
+
+} // namespace
+
+const char *dsflash::entryName(Entry entry) {
+  return kEntryNames[size_t(entry)];
+}
+
+void Executor::FreeDelete::operator()(void *memory) const { std::free(memory); }
+
+Result<std::unique_ptr<Executor>> Executor::create(const Model &model,
+                                                   ThreadPool &pool) {
+  std::unique_ptr<Executor> executor(new Executor(model, pool));
+  size_t needed = model.drafts() ? kEntryCount : 1;
+  Status faults;
+  for (size_t i = 0; i < needed; ++i)
+    faults.add(executor->resolve(Entry(i)));
+  if (!faults)
+    return faults;
+  return executor;
+}
+
+Status Executor::resolve(Entry entry) {
+  Binding &binding = bindings[size_t(entry)];
+  std::string where = model.path() + "/model.so";
+  binding.entry = model.findEntry(entryName(entry));
+  if (!binding.entry)
+    return Status::error(where,
+                         std::string("no entry '") + entryName(entry) + "'");
+  where += std::string(": entry '") + entryName(entry) + "'";
+  Status faults;
+  for (int64_t i = 0; i < binding.entry->tensor_count; ++i) {
+    const dsf_tensor &tensor = binding.entry->tensors[i];
+    std::string name = tensor.name ? tensor.name : "";
+    const TensorRow *known =
+        std::find_if(std::begin(kTensors), std::end(kTensors),
+                     [&](const TensorRow &row) { return row.name == name; });
+    if (known == std::end(kTensors)) {
+      faults.add(where, "tensor '" + name + "' is not known to this runtime");
+      continue;
+    }
+    if (tensor.type != known->type)
+      faults.add(where, "tensor '" + name + "' is " + abiTypeName(tensor.type) +
+                            ", this runtime passes " +
+                            abiTypeName(known->type));
+    auto slot = Tensor(known - kTensors);
+    int64_t &width = widths[size_t(slot)];
+    int64_t expected = width ? width : expectedWidth(slot, model.module());
+    if (expected && tensor.row_elements != expected)
+      faults.add(where, "tensor '" + name + "' has rows of " +
+                            std::to_string(tensor.row_elements) +
+                            " elements, this runtime passes " +
+                            std::to_string(expected));
+    width = tensor.row_elements;
+    binding.tensors.push_back(slot);
+  }
+  return faults;
+}
+
+Status Executor::growWorkspace(int64_t bytes) {
+  if (bytes <= workspaceSize)
+    return Status();
+  bytes = (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
+          kWorkspaceAlignment;
+  workspace.reset();
+  workspaceSize = 0;
+  workspace.reset(std::aligned_alloc(kWorkspaceAlignment, size_t(bytes)));
+  if (!workspace)
+    return Status::error("workspace",
+                         "out of memory: " + std::to_string(bytes) + " bytes");
+  workspaceSize = bytes;
+  return Status();
+}
+
+Status Executor::run(Entry entry, const TensorBuffers &buffers,
+                     const std::vector<void *> &states,
+                     const CallExtents &extents, const ProbeFunction &probe) {
+  const Binding &binding = bindings[size_t(entry)];
+  int64_t units = *std::max_element(extents.begin(), extents.end());
+  if (Status status = growWorkspace(binding.entry->workspace_row_bytes * units +
+                                    binding.entry->workspace_fixed_bytes);
+      !status)
+    return status;
+  pointers.clear();
+  for (Tensor tensor : binding.tensors)
+    pointers.push_back(buffers[size_t(tensor)]);
+
+  CallContext context{&pool, &probe};
+  dsf_env env{&context, parallelFor, probe ? passProbe : nullptr};
+  dsf_call call{&env,
+                model.weights()->slots(),
+                states.data(),
+                pointers.data(),
+                workspace.get(),
+                {extents[0], extents[1], extents[2]}};
+  if (int32_t code = binding.entry->function(&call))
+    return Status::error(std::string("entry '") + entryName(entry) + "'",
+                         "compiled code failed with code " +
+                             std::to_string(code));
+  return Status();
+}

@@ -1,0 +1,315 @@
+//===- Generator.cpp - Prompts to text ------------------------------------===//
+
+#include "dsflash/Runtime/Generator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+using namespace dsflash;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+} // namespace
+
+const char *dsflash::finishReasonName(FinishReason reason) {
+  switch (reason) {
+  case FinishReason::Length:
+    return "length";
+  case FinishReason::EndToken:
+    return "end";
+  case FinishReason::StopText:
+    return "stop";
+  }
+  return "";
+}
+
+Generator::Generator(ModelRunner &runner, const GenerationOptions &options,
+                     GenerationCallbacks callbacks, Trace *trace)
+    : runner(runner), options(options), callbacks(std::move(callbacks)),
+      trace(trace), module(runner.model().module()) {}
+
+Status Generator::checkPrompts(
+    const std::vector<std::vector<int32_t>> &prompts) const {
+  Status faults;
+  if (options.draftWidth > module.draft_block)
+    faults.add("draft", module.draft_block == 0
+                            ? "the model has no draft layers"
+                            : std::to_string(options.draftWidth) +
+                                  " tokens a step, the model drafts at most " +
+                                  std::to_string(module.draft_block));
+  if (options.chunk < 1)
+    faults.add("chunk", "must be at least 1");
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    std::string where = "prompt " + std::to_string(i);
+    auto count = int64_t(prompts[i].size());
+    if (count == 0)
+      faults.add(where, "no tokens");
+    if (count > module.max_positions)
+      faults.add(where,
+                 std::to_string(count) + " tokens, the model has at most " +
+                     std::to_string(module.max_positions) + " positions");
+    faults.add(
+        checkTokens(where, prompts[i].data(), count, 0, module.vocab_size));
+  }
+  return faults;
+}
+
+Status
+Generator::createSequences(const std::vector<std::vector<int32_t>> &prompts) {
+  sequences.clear();
+  for (const std::vector<int32_t> &prompt : prompts) {
+    Result<Session> session =
+        Session::create(module, int64_t(sequences.size()));
+    if (!session)
+      return session.status();
+    SequenceResult result;
+    result.promptTokens = prompt;
+    sequences.push_back(
+        {{std::move(*session), Sampler(options.sampling), 0, {}, {}},
+         TextStream(options.stops),
+         std::move(result)});
+    stats.promptTokens += int64_t(prompt.size());
+  }
+  return Status();
+}
+
+Result<std::vector<SequenceResult>>
+Generator::run(const std::vector<std::vector<int32_t>> &prompts) {
+  stats = Statistics();
+  if (Status status = checkPrompts(prompts); !status)
+    return status;
+  if (Status status = createSequences(prompts); !status)
+    return status;
+
+  Clock::time_point start = Clock::now();
+  runner.setObserver(trace);
+  Status status = readPrompts();
+  runner.setObserver(nullptr);
+  if (!status)
+    return status;
+  stats.promptSeconds = secondsSince(start);
+  stats.timeToFirstToken = stats.promptSeconds;
+
+  start = Clock::now();
+  if (Status decoded = decode(); !decoded)
+    return decoded;
+  stats.generateSeconds = secondsSince(start);
+  finishStatistics();
+
+  std::vector<SequenceResult> results;
+  for (Sequence &sequence : sequences)
+    results.push_back(std::move(sequence.result));
+  return results;
+}
+
+Status Generator::readPrompts() {
+  while (true) {
+    std::vector<Sequence *> batch;
+    for (Sequence &sequence : sequences)
+      if (sequence.promptRead < int64_t(sequence.result.promptTokens.size()))
+        batch.push_back(&sequence);
+    if (batch.empty())
+      return Status();
+    if (Status status = readChunk(batch); !status)
+      return status;
+    if (callbacks.progress)
+      callbacks.progress(
+          std::accumulate(sequences.begin(), sequences.end(), int64_t(0),
+                          [](int64_t sum, const Sequence &sequence) {
+                            return sum + sequence.promptRead;
+                          }),
+          stats.promptTokens);
+  }
+}
+
+Status Generator::readChunk(std::vector<Sequence *> &batch) {
+  std::vector<SequenceInput> inputs;
+  std::vector<int64_t> counts;
+  for (Sequence *sequence : batch) {
+    const std::vector<int32_t> &prompt = sequence->result.promptTokens;
+    int64_t left = int64_t(prompt.size()) - sequence->promptRead;
+    int64_t count = std::min(left, options.chunk);
+    int64_t outputs = options.keepLogits ? count : count == left;
+    inputs.push_back({&sequence->state.session,
+                      prompt.data() + sequence->promptRead, count, outputs});
+    counts.push_back(count);
+  }
+  if (Status status = runner.forward(inputs); !status)
+    return status;
+  // The draft layers read the features of this call, and draw nothing from it.
+  if (options.draftWidth > 0 || (trace && runner.model().drafts()))
+    if (Status status = runner.draftContext(counts); !status)
+      return status;
+  for (size_t i = 0; i < batch.size(); ++i)
+    if (Status status =
+            finishChunk(*batch[i], i, inputs[i].count, inputs[i].outputs);
+        !status)
+      return status;
+  if (!trace || !runner.model().drafts())
+    return Status();
+  for (Sequence *sequence : batch)
+    if (Status status = traceDrafts(*sequence); !status)
+      return status;
+  return Status();
+}
+
+Status Generator::finishChunk(Sequence &sequence, size_t input, int64_t count,
+                              int64_t outputs) {
+  SequenceResult &result = sequence.result;
+  sequence.promptRead += count;
+  if (options.keepLogits) {
+    const float *logits = runner.logits(input, 0);
+    result.promptLogits.insert(result.promptLogits.end(), logits,
+                               logits + outputs * module.vocab_size);
+  }
+  auto length = int64_t(result.promptTokens.size());
+  if (sequence.promptRead < length)
+    return Status();
+  const float *logits = runner.logits(input, outputs - 1);
+  if (Status status = checkLogits(
+          "sequence " + std::to_string(sequence.state.session.index()) +
+              ", position " + std::to_string(length - 1),
+          logits, module.vocab_size);
+      !status)
+    return status;
+  sequence.bestFirst = argmax(logits, module.vocab_size);
+  if (roomFor(sequence) <= 0) {
+    sequence.finished = true;
+    return Status();
+  }
+  sequence.state.last =
+      sequence.state.sampler.sample(logits, module.vocab_size);
+  takeToken(sequence, sequence.state.last, logits);
+  return Status();
+}
+
+Status Generator::traceDrafts(Sequence &sequence) {
+  Session &session = sequence.state.session;
+  if (session.length() < int64_t(sequence.result.promptTokens.size()) ||
+      session.length() + module.draft_block > module.max_positions)
+    return Status();
+  Result<DraftBlock> block = draftGreedy(runner, session, sequence.bestFirst);
+  if (!block)
+    return block.status();
+  trace->addDraft(session.index(), std::move(*block));
+  return Status();
+}
+
+Status Generator::decode() {
+  DraftingLoop loop(runner, options.draftWidth);
+  std::vector<Sequence *> active;
+  std::vector<DecodeState *> states;
+  while (true) {
+    active.clear();
+    states.clear();
+    for (Sequence &sequence : sequences)
+      if (!sequence.finished) {
+        active.push_back(&sequence);
+        states.push_back(&sequence.state);
+      }
+    if (active.empty())
+      break;
+    if (Status status = loop.step(states); !status)
+      return status;
+    for (Sequence *sequence : active) {
+      DecodeState &state = sequence->state;
+      for (size_t i = 0; i < state.gained.size() && !sequence->finished; ++i)
+        takeToken(*sequence, state.gained[i], state.gainedLogits[i]);
+      if (sequence->finished)
+        state.session.truncate(int64_t(sequence->result.promptTokens.size() +
+                                       sequence->result.tokens.size()) -
+                               1);
+    }
+  }
+  stats.steps = loop.counts();
+  return Status();
+}
+
+void Generator::takeToken(Sequence &sequence, int32_t token,
+                          const float *logits) {
+  SequenceResult &result = sequence.result;
+  int64_t index = sequence.state.session.index();
+  result.tokens.push_back(token);
+  ++stats.generatedTokens;
+  if (options.keepLogits)
+    result.generatedLogits.insert(result.generatedLogits.end(), logits,
+                                  logits + module.vocab_size);
+  if (callbacks.token)
+    callbacks.token(index, token);
+
+  const Tokenizer *tokenizer = runner.model().tokenizer();
+  bool ends = token == runner.model().manifest().eosToken;
+  if (tokenizer && !ends && token < tokenizer->vocabSize())
+    emit(sequence, sequence.stream.feed(tokenizer->bytes(token)));
+
+  if (sequence.stream.stopped())
+    result.finish = FinishReason::StopText;
+  else if (ends && !options.ignoreEos)
+    result.finish = FinishReason::EndToken;
+  else if (roomFor(sequence) > 0)
+    return;
+  sequence.finished = true;
+  emit(sequence, sequence.stream.finish());
+}
+
+void Generator::emit(Sequence &sequence, const std::string &text) {
+  if (text.empty())
+    return;
+  sequence.result.text += text;
+  if (callbacks.text)
+    callbacks.text(sequence.state.session.index(), text);
+}
+
+int64_t Generator::roomFor(const Sequence &sequence) const {
+  // The last token drawn is never computed.
+  int64_t positions =
+      module.max_positions + 1 - int64_t(sequence.result.promptTokens.size());
+  return std::min(options.maxTokens, positions) -
+         int64_t(sequence.result.tokens.size());
+}
+
+void Generator::finishStatistics() {
+  const Model &model = runner.model();
+  stats.kvBytesPerToken = model.kvBytesPerToken();
+  for (const Sequence &sequence : sequences)
+    stats.kvBytes += model.kvBytes(sequence.state.session.length());
+  stats.peakMemoryBytes = peakMemoryBytes();
+  stats.weightBytesRead = model.weights()->bytesRead();
+}
+
+Status dsflash::writeLogits(const std::string &path,
+                            const std::vector<SequenceResult> &results,
+                            int64_t vocab) {
+  std::vector<TensorView> views;
+  std::vector<std::vector<int32_t>> positions;
+  positions.reserve(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const SequenceResult &result = results[i];
+    std::string prefix = sequencePrefix(int64_t(i), int64_t(results.size()));
+    auto add = [&](const char *name, const std::vector<int32_t> &ids) {
+      views.push_back(
+          {prefix + name, DType::I32, {int64_t(ids.size())}, ids.data()});
+    };
+    auto addLogits = [&](const char *name, const std::vector<float> &logits) {
+      views.push_back({prefix + name,
+                       DType::F32,
+                       {int64_t(logits.size()) / vocab, vocab},
+                       logits.data()});
+    };
+    positions.emplace_back(result.promptTokens.size());
+    std::iota(positions.back().begin(), positions.back().end(), 0);
+    add("tokens", result.promptTokens);
+    add("positions", positions.back());
+    addLogits("logits", result.promptLogits);
+    add("generated", result.tokens);
+    addLogits("generated_logits", result.generatedLogits);
+  }
+  return writeSafetensors(path, views);
+}

@@ -1,0 +1,192 @@
+//===- ModelRunner.cpp - Batches of rows through a model ------------------===//
+
+#include "dsflash/Runtime/ModelRunner.h"
+
+#include <algorithm>
+#include <cassert>
+
+using namespace dsflash;
+
+namespace {
+
+void setBuffer(TensorBuffers &buffers, Tensor tensor, void *data) {
+  buffers[size_t(tensor)] = data;
+}
+
+} // namespace
+
+void RowTable::clear() {
+  sequence.clear();
+  position.clear();
+  extents.clear();
+  sessions.clear();
+}
+
+void RowTable::add(Session &session, int64_t firstPosition, int64_t count) {
+  auto index = int32_t(sessions.size());
+  sessions.push_back(&session);
+  extents.push_back(int32_t(rows()));
+  extents.push_back(int32_t(count));
+  for (int64_t i = 0; i < count; ++i) {
+    sequence.push_back(index);
+    position.push_back(int32_t(firstPosition + i));
+  }
+}
+
+Status dsflash::checkTokens(const std::string &where, const int32_t *ids,
+                            int64_t count, int64_t first, int64_t vocab) {
+  Status faults;
+  for (int64_t i = 0; i < count; ++i)
+    if (ids[i] < 0 || ids[i] >= vocab)
+      faults.add(where, "position " + std::to_string(first + i) +
+                            ": token id " + std::to_string(ids[i]) +
+                            " is outside [0, " + std::to_string(vocab) + ")");
+  return faults;
+}
+
+Result<std::unique_ptr<ModelRunner>> ModelRunner::create(const Model &model,
+                                                         ThreadPool &pool) {
+  Result<std::unique_ptr<Executor>> exec = Executor::create(model, pool);
+  if (!exec)
+    return exec.status();
+  return std::unique_ptr<ModelRunner>(new ModelRunner(model, std::move(*exec)));
+}
+
+Status
+ModelRunner::checkInputs(const std::vector<SequenceInput> &inputs) const {
+  const dsf_module &module = compiled.module();
+  Status faults;
+  for (const SequenceInput &input : inputs) {
+    std::string where = "sequence " + std::to_string(input.session->index());
+    faults.add(checkTokens(where, input.tokens, input.count,
+                           input.session->length(), module.vocab_size));
+    int64_t length = input.session->length() + input.count;
+    if (length > module.max_positions)
+      faults.add(where, std::to_string(length) +
+                            " positions, the model has at most " +
+                            std::to_string(module.max_positions));
+  }
+  return faults;
+}
+
+void ModelRunner::addLookback(const Session &session) {
+  for (int64_t back = 1; back <= compiled.module().look_back; ++back) {
+    int64_t position = session.length() - back;
+    lookback.push_back(position < 0 ? -1 : session.tokens()[size_t(position)]);
+  }
+}
+
+Status ModelRunner::run(Entry entry, RowTable &table, int64_t outputs,
+                        TensorBuffers buffers, ProbeObserver *observer) {
+  setBuffer(buffers, Tensor::Sequence, table.sequence.data());
+  setBuffer(buffers, Tensor::Position, table.position.data());
+  setBuffer(buffers, Tensor::Extents, table.extents.data());
+  states.clear();
+  for (Session *session : table.sessions)
+    states.push_back(session->state());
+  CallExtents extents{table.rows(), int64_t(table.sessions.size()), outputs};
+  ProbeFunction probe;
+  if (observer)
+    probe = [&](int32_t number, int64_t layer, void *data, int64_t count) {
+      observer->observe(number, layer, data, count, table);
+    };
+  return exec->run(entry, buffers, states, extents, probe);
+}
+
+Status ModelRunner::forward(const std::vector<SequenceInput> &inputs) {
+  if (Status status = checkInputs(inputs); !status)
+    return status;
+  rows.clear();
+  tokenIds.clear();
+  lookback.clear();
+  outputRows.clear();
+  firstOutput.clear();
+  for (const SequenceInput &input : inputs) {
+    assert(input.outputs <= input.count && "an output is a row");
+    rows.add(*input.session, input.session->length(), input.count);
+    tokenIds.insert(tokenIds.end(), input.tokens, input.tokens + input.count);
+    addLookback(*input.session);
+    firstOutput.push_back(int64_t(outputRows.size()));
+    for (int64_t i = rows.rows() - input.outputs; i < rows.rows(); ++i)
+      outputRows.push_back(int32_t(i));
+  }
+  if (rows.rows() == 0)
+    return Status();
+  outputLogits.resize(outputRows.size() * size_t(vocab()));
+  features.resize(size_t(rows.rows() * exec->rowElements(Tensor::Features)));
+
+  TensorBuffers buffers{};
+  setBuffer(buffers, Tensor::Tokens, tokenIds.data());
+  setBuffer(buffers, Tensor::Lookback, lookback.data());
+  setBuffer(buffers, Tensor::Outputs, outputRows.data());
+  setBuffer(buffers, Tensor::Logits, outputLogits.data());
+  setBuffer(buffers, Tensor::Features, features.data());
+  if (Status status = run(Entry::Forward, rows, int64_t(outputRows.size()),
+                          buffers, probes);
+      !status)
+    return status;
+  if (probes)
+    if (Status status = probes->status(); !status)
+      return status;
+  for (const SequenceInput &input : inputs)
+    input.session->append(input.tokens, input.count);
+  return Status();
+}
+
+const float *ModelRunner::logits(size_t input, int64_t output) const {
+  return outputLogits.data() + (firstOutput[input] + output) * vocab();
+}
+
+Status ModelRunner::draftContext(const std::vector<int64_t> &accepted) {
+  int64_t width = exec->rowElements(Tensor::Features);
+  contextRows.clear();
+  contextFeatures.clear();
+  for (size_t i = 0; i < accepted.size(); ++i) {
+    Session &session = *rows.sessions[i];
+    contextRows.add(session, session.length() - accepted[i], accepted[i]);
+    auto first = features.begin() + rows.extents[2 * i] * width;
+    contextFeatures.insert(contextFeatures.end(), first,
+                           first + accepted[i] * width);
+  }
+  if (contextRows.rows() == 0)
+    return Status();
+  TensorBuffers buffers{};
+  setBuffer(buffers, Tensor::Features, contextFeatures.data());
+  return run(Entry::DraftContext, contextRows, 0, buffers);
+}
+
+Status ModelRunner::draft(const std::vector<Session *> &sessions,
+                          const std::vector<int32_t> &tokens) {
+  draftRows.clear();
+  for (Session *session : sessions)
+    draftRows.add(*session, session->length(), block());
+  blockLogits.resize(size_t(draftRows.rows() * vocab()));
+  hidden.resize(size_t(draftRows.rows() * exec->rowElements(Tensor::Hidden)));
+  confidences.resize(size_t(draftRows.rows()));
+  TensorBuffers buffers{};
+  setBuffer(buffers, Tensor::Tokens, const_cast<int32_t *>(tokens.data()));
+  setBuffer(buffers, Tensor::Logits, blockLogits.data());
+  setBuffer(buffers, Tensor::Hidden, hidden.data());
+  return run(Entry::Draft, draftRows, 0, buffers);
+}
+
+Status ModelRunner::markov(int64_t step, const std::vector<int32_t> &previous) {
+  draftOutputs.clear();
+  for (size_t i = 0; i < previous.size(); ++i)
+    draftOutputs.push_back(int32_t(int64_t(i) * block() + step));
+  TensorBuffers buffers{};
+  setBuffer(buffers, Tensor::Previous, const_cast<int32_t *>(previous.data()));
+  setBuffer(buffers, Tensor::Outputs, draftOutputs.data());
+  setBuffer(buffers, Tensor::Logits, blockLogits.data());
+  setBuffer(buffers, Tensor::Hidden, hidden.data());
+  setBuffer(buffers, Tensor::Confidence, confidences.data());
+  return run(Entry::Markov, draftRows, int64_t(previous.size()), buffers);
+}
+
+const float *ModelRunner::draftLogits(size_t block, int64_t step) const {
+  return blockLogits.data() + (int64_t(block) * this->block() + step) * vocab();
+}
+
+float ModelRunner::confidence(size_t block, int64_t step) const {
+  return confidences[size_t(int64_t(block) * this->block() + step)];
+}

@@ -1,0 +1,183 @@
+//===- WeightBinding.cpp - Checkpoint tensors to a model's slots ----------===//
+
+#include "dsflash/Runtime/WeightBinding.h"
+#include "dsflash/Tokens/TokenMap.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+
+using namespace dsflash;
+
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+std::optional<DType> storedType(uint32_t type) {
+  switch (type) {
+  case DSF_F32:
+    return DType::F32;
+  case DSF_BF16:
+    return DType::BF16;
+  case DSF_E4M3:
+    return DType::F8_E4M3;
+  case DSF_E2M1:
+    return DType::I8;
+  case DSF_E8M0:
+    return DType::F8_E8M0;
+  case DSF_I32:
+    return DType::I32;
+  case DSF_I64:
+    return DType::I64;
+  default:
+    return std::nullopt;
+  }
+}
+
+int64_t ceilDiv(int64_t value, int64_t divisor) {
+  return divisor > 0 ? (value + divisor - 1) / divisor : value;
+}
+
+Shape payloadShape(const dsf_weight &weight) {
+  return {weight.rows,
+          weight.type == DSF_E2M1 ? weight.columns / 2 : weight.columns};
+}
+
+Shape scaleShape(const dsf_weight &weight) {
+  return {ceilDiv(weight.rows, weight.block_rows),
+          ceilDiv(weight.columns, weight.block_columns)};
+}
+
+/// Finds the tensors of a module in a checkpoint and collects what is wrong.
+class Binder {
+public:
+  Binder(const CheckpointIndex &checkpoint, std::vector<const void *> &slots)
+      : checkpoint(checkpoint), slots(slots) {}
+
+  void bindTensors(const dsf_weight &weight) {
+    if (!weight.layers)
+      return bindLayer(weight, 0);
+    for (uint32_t i = 0; i < weight.layer_count; ++i)
+      bindLayer(weight, weight.layers[i]);
+  }
+
+  void bindTokenMap(const dsf_weight &weight, const Tokenizer *tokenizer,
+                    std::vector<std::vector<int32_t>> &maps) {
+    if (!tokenizer)
+      return faults.add(checkpoint.folder(),
+                        "no tokenizer.json, from which the model needs '" +
+                            std::string(weight.tensor) + "'");
+    Result<EngramTokenMap> map = engramTokenMap(*tokenizer);
+    if (!map)
+      return faults.add(map.status());
+    if (int64_t(map->compressedIds.size()) != weight.columns)
+      return faults.add("tokenizer.json",
+                        std::to_string(map->compressedIds.size()) +
+                            " tokens, the model was compiled for " +
+                            std::to_string(weight.columns));
+    maps.push_back(std::move(map->compressedIds));
+    slots[weight.slot] = maps.back().data();
+  }
+
+  Status faults;
+
+private:
+  void bindLayer(const dsf_weight &weight, int64_t layer) {
+    for (uint32_t expert = 0; expert < weight.experts; ++expert) {
+      size_t slot =
+          weight.slot + (layer * weight.experts + expert) * weight.planes;
+      slots[slot] = find(expandName(weight.tensor, layer, expert), weight.type,
+                         payloadShape(weight));
+      if (weight.planes == 2)
+        slots[slot + 1] = find(expandName(weight.scale, layer, expert),
+                               weight.scale_type, scaleShape(weight));
+    }
+  }
+
+  const void *find(const std::string &name, uint32_t type, const Shape &shape) {
+    const CheckpointIndex::Entry *entry = checkpoint.find(name);
+    if (!entry) {
+      faults.add(checkpoint.folder(), "tensor '" + name + "' is missing");
+      return nullptr;
+    }
+    const TensorInfo &tensor = entry->tensor;
+    const std::string &file = checkpoint.filePath(entry->file);
+    DType expected = *storedType(type);
+    if (tensor.dtype != expected)
+      faults.add(file, "tensor '" + name + "' is " + dtypeName(tensor.dtype) +
+                           ", the model was compiled for " +
+                           dtypeName(expected));
+    bool vector = shape[0] == 1 && tensor.shape == Shape{shape[1]};
+    if (tensor.shape != shape && !vector)
+      faults.add(
+          file, "tensor '" + name + "' has shape " + shapeString(tensor.shape) +
+                    ", the model was compiled for " + shapeString(shape));
+    return checkpoint.files()[entry->file].data(tensor);
+  }
+
+  const CheckpointIndex &checkpoint;
+  std::vector<const void *> &slots;
+};
+
+void replaceAll(std::string &text, std::string_view from,
+                const std::string &to) {
+  for (size_t at = text.find(from); at != text.npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+} // namespace
+
+std::string dsflash::expandName(std::string_view pattern, int64_t layer,
+                                int64_t expert) {
+  std::string name(pattern);
+  replaceAll(name, "{l}", std::to_string(layer));
+  replaceAll(name, "{e}", std::to_string(expert));
+  return name;
+}
+
+Result<BoundWeights> BoundWeights::bind(const dsf_module &module,
+                                        const std::string &folder,
+                                        const Tokenizer *tokenizer) {
+  Result<CheckpointIndex> index = CheckpointIndex::open(folder);
+  if (!index)
+    return index.status();
+  BoundWeights bound(std::move(*index));
+  bound.addresses.assign(size_t(module.weight_slots), nullptr);
+  Binder binder(bound.checkpoint, bound.addresses);
+  for (int64_t i = 0; i < module.weight_count; ++i) {
+    const dsf_weight &weight = module.weights[i];
+    if (weight.source == DSF_FROM_TOKENIZER)
+      binder.bindTokenMap(weight, tokenizer, bound.tokenMaps);
+    else
+      binder.bindTensors(weight);
+  }
+  if (!binder.faults)
+    return binder.faults;
+  return bound;
+}
+
+int64_t BoundWeights::bytesRead() const {
+  std::vector<uintptr_t> shards;
+  for (const SafetensorsFile &file : checkpoint.files())
+    if (!file.tensors().empty())
+      shards.push_back(uintptr_t(file.data(file.tensors().front())));
+
+  std::ifstream smaps("/proc/self/smaps");
+  int64_t kibibytes = 0;
+  bool isShard = false;
+  for (std::string line; std::getline(smaps, line);) {
+    unsigned long begin, end;
+    long resident;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2)
+      isShard =
+          std::any_of(shards.begin(), shards.end(), [&](uintptr_t address) {
+            return begin <= address && address < end;
+          });
+    else if (isShard &&
+             std::sscanf(line.c_str(), "Rss: %ld kB", &resident) == 1)
+      kibibytes += resident;
+  }
+  return kibibytes * 1024;
+}

@@ -1,0 +1,161 @@
+//===- CodeGeneration.cpp - LLVM IR to assembly and objects ---------------===//
+
+#include "CodeGeneration.h"
+#include "TargetMachine.h"
+#include "dsflash/Target/NativeCode.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+
+using namespace llvm;
+using namespace mlir::dsflash;
+
+Expected<std::unique_ptr<TargetMachine>>
+mlir::dsflash::createTargetMachine(StringRef name) {
+  InitializeNativeTarget();
+  InitializeNativeTargetAsmPrinter();
+  Triple triple(name);
+  std::string error;
+  const Target *target = TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return createStringError(inconvertibleErrorCode(),
+                             "no code generator for '" + name + "': " + error);
+  TargetOptions options;
+  options.AllowFPOpFusion = FPOpFusion::Strict;
+  return std::unique_ptr<TargetMachine>(target->createTargetMachine(
+      triple, "", "", options, Reloc::PIC_, std::nullopt,
+      CodeGenOptLevel::Aggressive));
+}
+
+namespace {
+
+/// Errors of the code generator, which would end the process otherwise.
+struct CollectErrors : DiagnosticHandler {
+  bool handleDiagnostics(const DiagnosticInfo &info) override {
+    if (info.getSeverity() != DS_Error)
+      return true;
+    raw_string_ostream stream(text);
+    DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return true;
+  }
+  std::string text;
+};
+
+/// One module on its way to native code.
+class CodeGenerator {
+public:
+  static Expected<std::unique_ptr<CodeGenerator>> create(StringRef llvmIR,
+                                                         StringRef name);
+  Expected<SmallString<0>> run(CodeGenFileType type);
+
+private:
+  TargetLibraryInfoImpl getLibrary();
+  void optimize();
+
+  LLVMContext context;
+  CollectErrors *errors = nullptr;
+  std::unique_ptr<Module> module;
+  std::unique_ptr<TargetMachine> machine;
+};
+
+Error makeError(const Twine &message) {
+  return createStringError(inconvertibleErrorCode(), message);
+}
+
+Expected<std::unique_ptr<CodeGenerator>>
+CodeGenerator::create(StringRef llvmIR, StringRef name) {
+  auto generator = std::make_unique<CodeGenerator>();
+  auto errors = std::make_unique<CollectErrors>();
+  generator->errors = errors.get();
+  generator->context.setDiagnosticHandler(std::move(errors));
+  SMDiagnostic fault;
+  generator->module = parseAssembly(MemoryBufferRef(llvmIR, name), fault,
+                                    generator->context);
+  if (!generator->module)
+    return makeError(name + ":" + Twine(fault.getLineNo()) + ":" +
+                     Twine(fault.getColumnNo() + 1) + ": " +
+                     fault.getMessage());
+  std::string text;
+  raw_string_ostream stream(text);
+  if (verifyModule(*generator->module, &stream))
+    return makeError(name + ": " + StringRef(text).trim());
+  auto machine =
+      createTargetMachine(generator->module->getTargetTriple().str());
+  if (!machine)
+    return joinErrors(makeError(name), machine.takeError());
+  generator->machine = std::move(*machine);
+  return generator;
+}
+
+/// No calls of functions that a runtime does not promise to have.
+TargetLibraryInfoImpl CodeGenerator::getLibrary() {
+  TargetLibraryInfoImpl library(machine->getTargetTriple());
+  library.disableAllFunctions();
+  for (LibFunc function :
+       {LibFunc_memcpy, LibFunc_memmove, LibFunc_memset})
+    library.setAvailable(function);
+  return library;
+}
+
+void CodeGenerator::optimize() {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+  PassBuilder builder(machine.get());
+  functions.registerPass([&] { return TargetLibraryAnalysis(getLibrary()); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3)
+      .run(*module, modules);
+}
+
+Expected<SmallString<0>> CodeGenerator::run(CodeGenFileType type) {
+  optimize();
+  SmallString<0> code;
+  raw_svector_ostream stream(code);
+  legacy::PassManager passes;
+  passes.add(new TargetLibraryInfoWrapperPass(getLibrary()));
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, type))
+    return makeError("the target cannot write this kind of file");
+  passes.run(*module);
+  if (!errors->text.empty())
+    return makeError(errors->text);
+  return code;
+}
+
+} // namespace
+
+static Expected<SmallString<0>> generate(StringRef llvmIR, StringRef name,
+                                         CodeGenFileType type) {
+  auto generator = CodeGenerator::create(llvmIR, name);
+  if (!generator)
+    return generator.takeError();
+  return (*generator)->run(type);
+}
+
+Expected<SmallString<0>> mlir::dsflash::emitObject(StringRef llvmIR,
+                                                   StringRef name) {
+  return generate(llvmIR, name, CodeGenFileType::ObjectFile);
+}
+
+Expected<std::string> mlir::dsflash::emitAssembly(StringRef llvmIR,
+                                                  StringRef name) {
+  auto text = generate(llvmIR, name, CodeGenFileType::AssemblyFile);
+  if (!text)
+    return text.takeError();
+  return text->str().str();
+}

@@ -1,0 +1,52 @@
+//===- Translation.cpp - The LLVM dialect to LLVM IR ----------------------===//
+
+#include "dsflash/Target/NativeCode.h"
+#include "TargetMachine.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+static constexpr llvm::StringLiteral kModuleName = "dsflash";
+
+/// Functions carry their processor, so that the text says all.
+static void setTarget(llvm::Function &function, const CPUTarget &target) {
+  function.addFnAttr(llvm::Attribute::NoUnwind);
+  if (function.isDeclaration())
+    return;
+  function.addFnAttr("target-cpu", "x86-64");
+  function.addFnAttr("tune-cpu", target.getTuneCPU());
+  std::string flags = target.getFeatureFlags();
+  if (!flags.empty())
+    function.addFnAttr("target-features", flags);
+  if (target.hasFeature("avx512f"))
+    function.addFnAttr("prefer-vector-width", "512");
+}
+
+llvm::Expected<std::string>
+mlir::dsflash::translateToLLVMIR(ModuleOp module, const CPUTarget &target) {
+  registerBuiltinDialectTranslation(*module.getContext());
+  registerLLVMDialectTranslation(*module.getContext());
+  auto machine = createTargetMachine(target.getTriple());
+  if (!machine)
+    return machine.takeError();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> result =
+      translateModuleToLLVMIR(module, context, kModuleName);
+  if (!result)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "translation to LLVM IR failed");
+  result->setSourceFileName(kModuleName);
+  result->setTargetTriple((*machine)->getTargetTriple());
+  result->setDataLayout((*machine)->createDataLayout());
+  for (llvm::Function &function : *result)
+    if (!function.isIntrinsic())
+      setTarget(function, target);
+  std::string text;
+  llvm::raw_string_ostream(text) << *result;
+  return text;
+}

@@ -1,0 +1,104 @@
+// RUN: dsflash-opt %s -convert-dsflash-to-kernels -split-input-file | FileCheck %s
+
+!table = !dsflash.weight<[64, 32], <bf16>>
+
+// CHECK-LABEL: func.func @embed
+func.func @embed(%ids: tensor<?xi32>, %table: !table) -> tensor<?x32xf32> {
+  // CHECK: %[[N:.*]] = tensor.dim %[[IDS:.*]], %{{.*}} : tensor<?xi32>
+  // CHECK: %[[INIT:.*]] = tensor.empty(%[[N]]) : tensor<?x32xf32>
+  // CHECK: dsflash.dispatch @embed_64x32_bf16 grid(%[[N]]) ins(%[[IDS]], %{{.*}} : tensor<?xi32>, !dsflash.weight
+  // CHECK-SAME: outs(%[[INIT]] : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %0 = dsflash.embed %ids, %table : (tensor<?xi32>, !table) -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}
+// The table's bf16 rows are read in place.
+// CHECK: func.func private @embed_64x32_bf16(%[[BEGIN:.*]]: index, %[[END:.*]]: index, %[[IDS:.*]]: memref<?xi32>
+// CHECK: dsflash.weight_data payload {{.*}} -> memref<64x32xbf16>
+// CHECK: scf.for %[[ROW:.*]] = %[[BEGIN]] to %[[END]]
+// CHECK: memref.load %[[IDS]][%[[ROW]]]
+
+// -----
+
+// CHECK-LABEL: func.func @init
+func.func @init(%x: tensor<?x32xf32>) -> (tensor<?x4x32xf32>, tensor<?x4xf32>) {
+  // CHECK: dsflash.dispatch @hc_init_4x32 grid({{.*}}) ins({{.*}}) outs({{.*}} : tensor<?x4x32xf32>, tensor<?x4xf32>)
+  %0:2 = dsflash.hc_init %x : (tensor<?x32xf32>) -> (tensor<?x4x32xf32>, tensor<?x4xf32>)
+  return %0#0, %0#1 : tensor<?x4x32xf32>, tensor<?x4xf32>
+}
+
+// -----
+
+!fn = !dsflash.weight<[24, 128], <f32>>
+!base = !dsflash.weight<[1, 24], <f32>>
+!scale = !dsflash.weight<[1, 3], <f32>>
+
+// The product is cut by outputs, the rest by rows.
+// CHECK-LABEL: func.func @mix
+func.func @mix(%h: tensor<?x4x32xf32>, %fn: !fn, %base: !base, %scale: !scale)
+    -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4x4xf32>) {
+  // CHECK: %[[TILES:.*]] = arith.constant 6 : index
+  // CHECK: %[[M:.*]] = dsflash.dispatch @hc_mix_product_24x128_f32 grid(%[[TILES]])
+  // CHECK: dsflash.dispatch @hc_mix{{[^ ]*}} grid({{.*}}) ins(%{{.*}}, %[[M]],
+  // CHECK-SAME: -> tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4x4xf32>
+  %0:3 = dsflash.hc_mix %h, %fn, %base, %scale
+    {iterations = 20 : i64, eps = 1.0e-6 : f32, norm_eps = 1.0e-20 : f32}
+    : (tensor<?x4x32xf32>, !fn, !base, !scale) -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4x4xf32>)
+  return %0#0, %0#1, %0#2 : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @collapse
+func.func @collapse(%h: tensor<?x4x32xf32>, %pre: tensor<?x4xf32>) -> tensor<?x32xf32> {
+  // CHECK: dsflash.dispatch @hc_collapse_32
+  %0 = dsflash.hc_collapse %h, %pre {rounded} : (tensor<?x4x32xf32>, tensor<?x4xf32>) -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}
+// CHECK: func.func private @hc_collapse_32
+// CHECK-COUNT-4: math.fma
+// CHECK: arith.shrui
+// CHECK: vector.store
+
+// -----
+
+// In place: the stream itself is what the launch writes, and all streams are
+// read before one of them is written.
+// CHECK-LABEL: func.func @expand
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x32xf32>, %[[H:[^:]*]]: tensor<?x2x32xf32>, %[[POST:[^:]*]]: tensor<?x2xf32>, %[[COMB:[^:]*]]: tensor<?x2x2xf32>
+func.func @expand(%x: tensor<?x32xf32>, %h: tensor<?x2x32xf32>, %post: tensor<?x2xf32>,
+                  %comb: tensor<?x2x2xf32>) -> tensor<?x2x32xf32> {
+  // CHECK-NOT: tensor.empty
+  // CHECK: dsflash.dispatch @hc_expand_2x32 grid({{.*}}) ins(%[[X]], %[[POST]], %[[COMB]] : {{.*}}) outs(%[[H]] :
+  %0 = dsflash.hc_expand %x, %h, %post, %comb
+    : (tensor<?x32xf32>, tensor<?x2x32xf32>, tensor<?x2xf32>, tensor<?x2x2xf32>) -> tensor<?x2x32xf32>
+  return %0 : tensor<?x2x32xf32>
+}
+// CHECK: func.func private @hc_expand_2x32
+// CHECK-COUNT-3: vector.load
+// CHECK-COUNT-2: vector.store
+
+// -----
+
+// CHECK-LABEL: func.func @mean
+func.func @mean(%h: tensor<?x4x32xf32>) -> tensor<?x32xf32> {
+  // CHECK: dsflash.dispatch @stream_mean_32
+  %0 = dsflash.stream_mean %h : (tensor<?x4x32xf32>) -> tensor<?x32xf32>
+  return %0 : tensor<?x32xf32>
+}
+// CHECK: func.func private @stream_mean_32
+// CHECK: arith.constant dense<4.000000e+00>
+// CHECK: arith.divf
+
+// -----
+
+// As many items as chosen rows.
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x32xf32>, %[[ROWS:[^:]*]]: tensor<?xi32>
+func.func @rows(%x: tensor<?x32xf32>, %rows: tensor<?xi32>) -> tensor<?x32xf32> {
+  // CHECK: %[[M:.*]] = tensor.dim %[[ROWS]]
+  // CHECK: %[[CHOSEN:.*]] = dsflash.dispatch @gather_rows_32 grid(%[[M]]) ins(%[[X]], %[[ROWS]]
+  %0 = dsflash.gather_rows %x, %rows : (tensor<?x32xf32>, tensor<?xi32>) -> tensor<?x32xf32>
+  // CHECK: dsflash.dispatch @add_rows_32 grid(%[[M]]) ins(%[[CHOSEN]], %[[ROWS]] : {{.*}}) outs(%[[X]] :
+  %1 = dsflash.add_rows %0, %x, %rows : (tensor<?x32xf32>, tensor<?x32xf32>, tensor<?xi32>) -> tensor<?x32xf32>
+  return %1 : tensor<?x32xf32>
+}

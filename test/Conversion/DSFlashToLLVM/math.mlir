@@ -1,0 +1,49 @@
+// RUN: dsflash-opt %s --dsflash-lower-math | FileCheck %s
+// RUN: dsflash-opt %s --dsflash-lower-math=fuse-multiply-add=false | FileCheck %s --check-prefix=SPLIT
+
+// CHECK-DAG: llvm.func @sinf(f32) -> f32 attributes {passthrough = ["nobuiltin"]}
+// CHECK-DAG: llvm.func @cosf(f32) -> f32 attributes {passthrough = ["nobuiltin"]}
+
+// SPLIT-NOT: math.fma
+
+// CHECK-LABEL: func.func @functions
+// CHECK-NOT:   math.exp
+// CHECK-NOT:   math.log
+// CHECK-NOT:   math.log1p
+// CHECK:       return
+func.func @functions(%x: f32, %v: vector<16xf32>) -> (f32, f32, f32, vector<16xf32>) {
+  %a = math.exp %x : f32
+  %b = math.log %x : f32
+  %c = math.log1p %x : f32
+  %d = math.exp %v : vector<16xf32>
+  return %a, %b, %c, %d : f32, f32, f32, vector<16xf32>
+}
+
+// CHECK-LABEL: func.func @calls
+// CHECK:       llvm.call @sinf
+// CHECK-COUNT-2: llvm.call @cosf
+// CHECK-NOT:   llvm.call
+func.func @calls(%x: f32, %v: vector<2xf32>) -> (f32, vector<2xf32>) {
+  %a = math.sin %x : f32
+  %b = math.cos %v : vector<2xf32>
+  return %a, %b : f32, vector<2xf32>
+}
+
+// CHECK-LABEL: func.func @multiply_add
+// CHECK:       math.fma
+// SPLIT-LABEL: func.func @multiply_add
+// SPLIT:       arith.mulf
+// SPLIT-NEXT:  arith.addf
+func.func @multiply_add(%x: f32, %y: f32, %z: f32) -> f32 {
+  %a = math.fma %x, %y, %z : f32
+  return %a : f32
+}
+
+// CHECK-LABEL: func.func @kept
+// CHECK:       math.sqrt
+// CHECK:       math.exp {{.*}} : f64
+func.func @kept(%x: f32, %y: f64) -> (f32, f64) {
+  %a = math.sqrt %x : f32
+  %b = math.exp %y : f64
+  return %a, %b : f32, f64
+}

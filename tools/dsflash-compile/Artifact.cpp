@@ -1,0 +1,80 @@
+//===- Artifact.cpp - The folder of a compiled model ----------------------===//
+
+#include "Artifact.h"
+#include "dsflash/ABI/ModuleABI.h"
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+using dsflash::Status;
+
+/// A name beside `path` that no other process uses.
+static std::string besideOf(const std::string &path) {
+  return path + ".part" + std::to_string(::getpid());
+}
+
+static Status rename(const std::string &from, const std::string &to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  return error ? Status::error(to, "cannot be written: " + error.message())
+               : Status();
+}
+
+Status writeFile(const std::string &path, const std::string &text) {
+  std::string part = besideOf(path);
+  {
+    std::ofstream file(part, std::ios::binary);
+    file << text;
+    if (!file.flush())
+      return Status::error(path, std::string("cannot be written: ") +
+                                     std::strerror(errno));
+  }
+  return rename(part, path);
+}
+
+static std::string manifestText(const Manifest &manifest) {
+  nlohmann::ordered_json json = {
+      {"format", 1},
+      {"abi", DSF_ABI_VERSION},
+      {"compiler", manifest.compiler},
+      {"target", manifest.target},
+      {"numerics", manifest.numerics},
+      {"weights", manifest.weights},
+  };
+  return json.dump(2) + "\n";
+}
+
+Status writeArtifact(const std::string &path, const Manifest &manifest,
+                     const std::string &tokenizer,
+                     const std::function<Status(const std::string &)> &link) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::exists(fs::path(path) / "manifest.json"))
+    return Status::error(path, "exists and is no compiled model");
+  std::string part = besideOf(path);
+  fs::create_directories(part, error);
+  if (error)
+    return Status::error(path, "cannot be made: " + error.message());
+
+  auto fill = [&]() -> Status {
+    if (Status linked = link(part + "/model.so"); !linked)
+      return linked;
+    if (!tokenizer.empty()) {
+      fs::copy_file(tokenizer, part + "/tokenizer.json", error);
+      if (error)
+        return Status::error(tokenizer, "cannot be copied: " + error.message());
+    }
+    return writeFile(part + "/manifest.json", manifestText(manifest));
+  };
+  Status filled = fill();
+  if (filled) {
+    fs::remove_all(path, error);
+    filled = rename(part, path);
+  }
+  if (!filled)
+    fs::remove_all(part, error);
+  return filled;
+}

@@ -1,0 +1,31 @@
+//===- Artifact.h - The folder of a compiled model --------------*- C++ -*-===//
+
+#ifndef DSFLASH_TOOLS_COMPILE_ARTIFACT_H
+#define DSFLASH_TOOLS_COMPILE_ARTIFACT_H
+
+#include "dsflash/Support/Status.h"
+#include <functional>
+#include <string>
+
+/// What a compiled model says of itself beside its code.
+struct Manifest {
+  std::string compiler;
+  std::string target;
+  std::string numerics;
+  /// Folder of the checkpoint; empty when it was compiled without one.
+  std::string weights;
+};
+
+/// Writes a file beside its place and renames it, so that a reader finds the
+/// old or the new one.
+dsflash::Status writeFile(const std::string &path, const std::string &text);
+
+/// Makes the folder `path` of a compiled model: `link` writes model.so to the
+/// path that it is given; `tokenizer`, if not empty, is copied. The folder
+/// appears whole or not at all; an earlier model of that name is replaced.
+dsflash::Status
+writeArtifact(const std::string &path, const Manifest &manifest,
+              const std::string &tokenizer,
+              const std::function<dsflash::Status(const std::string &)> &link);
+
+#endif // DSFLASH_TOOLS_COMPILE_ARTIFACT_H

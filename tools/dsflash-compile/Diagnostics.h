@@ -1,0 +1,20 @@
+//===- Diagnostics.h - Messages of dsflash-compile --------------*- C++ -*-===//
+
+#ifndef DSFLASH_TOOLS_COMPILE_DIAGNOSTICS_H
+#define DSFLASH_TOOLS_COMPILE_DIAGNOSTICS_H
+
+#include "dsflash/Support/Status.h"
+#include <string>
+
+namespace mlir {
+class Diagnostic;
+} // namespace mlir
+
+/// "dsflash-compile: error: where: why" on standard error.
+void reportError(const std::string &whereAndWhy);
+/// The same for every fault of a status.
+void reportFaults(const dsflash::Status &status);
+/// The same for a diagnostic of MLIR, with its notes.
+void reportDiagnostic(mlir::Diagnostic &diagnostic);
+
+#endif // DSFLASH_TOOLS_COMPILE_DIAGNOSTICS_H

@@ -1,0 +1,107 @@
+//===- Options.cpp - Command line of dsflash-compile ----------------------===//
+
+#include "Options.h"
+#include "Diagnostics.h"
+#include "dsflash/ABI/ModuleABI.h"
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+
+namespace {
+const std::map<std::string, Stage> stages = {
+    {"config", Stage::Config}, {"dsflash", Stage::DSFlash},
+    {"phases", Stage::Phases}, {"kernels", Stage::Kernels},
+    {"llvm", Stage::LLVM},     {"asm", Stage::Asm},
+    {"model", Stage::Model}};
+
+const char *examples = R"(
+Examples:
+  dsflash-compile models/nano -o nano.dsflash
+      compile a checkpoint for this machine
+  dsflash-compile models/nano/config.json --emit=dsflash
+      print the model IR of a config
+  dsflash-compile models/nano -o ideal.dsflash --numerics=ideal --probes
+      float32 throughout, with observation points
+  dsflash-compile --from=kernels kernels.mlir -o changed.dsflash
+      go on from a text of --emit=kernels
+  dsflash-compile models/nano -o nano.dsflash --target=cpu:x86-64-v3
+      compile for another machine
+  dsflash-compile models/nano -o nano.dsflash --dump-phases-to=stages
+      keep the IR after every stage
+)";
+
+std::string versionText() {
+  return "dsflash-compile " DSFLASH_VERSION "\nLLVM " DSFLASH_LLVM_VERSION
+         "\nABI " +
+         std::to_string(DSF_ABI_VERSION) + "\ntargets cpu";
+}
+} // namespace
+
+const char *stageName(Stage stage) {
+  for (const auto &[name, value] : stages)
+    if (value == stage)
+      return name.c_str();
+  return "";
+}
+
+std::optional<int> parseOptions(int argc, char **argv, Options &options) {
+  CLI::App app("Compiles a checkpoint, or its config.json alone, to a model "
+               "that dsflash-run runs.");
+  app.footer(examples);
+  app.set_version_flag("--version", versionText());
+  std::string emit = "model", from;
+  auto names = [](bool textOnly) {
+    std::vector<std::string> list;
+    for (const auto &[name, stage] : stages)
+      if (!textOnly || stage < Stage::Asm)
+        list.push_back(name);
+    return CLI::IsMember(list);
+  };
+  app.add_option("CHECKPOINT", options.input,
+                 "checkpoint folder or config.json; with --from a text")
+      ->required();
+  app.add_option("-o,--output", options.output,
+                 "the compiled model (NAME.dsflash), or the text of --emit "
+                 "(default: standard output)");
+  app.add_option("--target", options.target,
+                 "cpu (this machine), cpu:x86-64-v3, cpu:x86-64-v4, "
+                 "cpu:generic; more features behind a comma");
+  CLI::Option *numerics =
+      app.add_option("--numerics", options.numerics, "reference or ideal")
+          ->check(CLI::IsMember({"reference", "ideal"}));
+  app.add_option("--emit", emit, "stop at this stage and write its text")
+      ->check(names(false));
+  app.add_option("--from", from, "the input is a text of this stage")
+      ->check(names(true));
+  app.add_option("--dump-phases-to", options.dumpFolder,
+                 "folder for the text of every stage, numbered");
+  app.add_flag("--probes", options.probes,
+               "keep the observation points for --trace and --force");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success &success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError &error) {
+    reportError("usage: " + std::string(error.what()));
+    return 2;
+  }
+  options.emit = stages.at(emit);
+  if (!from.empty())
+    options.from = stages.at(from);
+  options.numericsGiven = numerics->count() > 0;
+
+  if (options.from && *options.from > options.emit) {
+    reportError("usage: --emit=" + emit + " lies before --from=" + from);
+    return 2;
+  }
+  if (options.emit == Stage::Model) {
+    const std::string suffix = ".dsflash";
+    const std::string &name = options.output;
+    if (name.size() <= suffix.size() ||
+        name.compare(name.size() - suffix.size(), suffix.size(), suffix)) {
+      reportError("usage: -o NAME.dsflash is needed to write a model");
+      return 2;
+    }
+  }
+  return std::nullopt;
+}

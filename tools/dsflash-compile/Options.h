@@ -1,0 +1,35 @@
+//===- Options.h - Command line of dsflash-compile --------------*- C++ -*-===//
+
+#ifndef DSFLASH_TOOLS_COMPILE_OPTIONS_H
+#define DSFLASH_TOOLS_COMPILE_OPTIONS_H
+
+#include <optional>
+#include <string>
+
+/// Boundaries of the compilation, in order; each is a text that can be printed
+/// and, up to LLVM, read back.
+enum class Stage { Config, DSFlash, Phases, Kernels, LLVM, Asm, Model };
+
+/// "config", "dsflash", "phases", "kernels", "llvm", "asm" or "model".
+const char *stageName(Stage stage);
+
+struct Options {
+  /// A checkpoint folder or its config.json; with `from`, a text of that stage.
+  std::string input;
+  std::string output;
+  std::string target = "cpu";
+  std::string numerics = "reference";
+  Stage emit = Stage::Model;
+  std::optional<Stage> from;
+  /// Folder for the texts of all stages that are passed; empty: none.
+  std::string dumpFolder;
+  bool probes = false;
+  /// Whether the user chose a numerics; a text read back has its own.
+  bool numericsGiven = false;
+};
+
+/// Reads the command line. Gives the exit code when there is nothing to do:
+/// 0 after --help or --version, 2 on wrong usage.
+std::optional<int> parseOptions(int argc, char **argv, Options &options);
+
+#endif // DSFLASH_TOOLS_COMPILE_OPTIONS_H

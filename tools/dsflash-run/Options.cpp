@@ -1,0 +1,210 @@
+//===- Options.cpp - Command line of dsflash-run --------------------------===//
+
+#include "Options.h"
+
+#include "dsflash/ABI/ModuleABI.h"
+#include "dsflash/Tokens/ChatEncoding.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+#include <iostream>
+#include <map>
+
+using namespace dsflash;
+using namespace dsflash::run;
+
+namespace {
+
+constexpr const char *kExamples = R"(Examples:
+  Continue a text:         dsflash-run nano.dsflash --raw --prompt "In the beginning" -n 60
+  Ask a chat model:        dsflash-run model.dsflash --prompt "Why is the sky blue?" --effort low
+  Always the same text:    dsflash-run nano.dsflash --raw --prompt-file verse.txt --greedy
+  A batch of sequences:    dsflash-run nano.dsflash --raw --prompt "And it" --prompt "But he"
+  Token ids, all logits:   dsflash-run nano.dsflash --tokens ids.json -n 0 --logits out.safetensors
+  Speed:                   dsflash-run nano.dsflash --raw --prompt "And" --stats --threads 2
+  Without drafts:          dsflash-run nano.dsflash --raw --prompt "And" --draft off
+  Look inside:             dsflash-run probed.dsflash --tokens ids.json -n 0 --trace seen.safetensors
+  What a model needs:      dsflash-run nano.dsflash --describe
+
+Exit codes: 0 done, 1 the input or the run failed, 2 wrong usage.)";
+
+std::string versionText() {
+  return "dsflash-run " DSFLASH_VERSION "\nLLVM: not linked\nABI version " +
+         std::to_string(DSF_ABI_VERSION) + "\ndevices: cpu";
+}
+
+/// "off", "auto" or a count; reports a usage error by throwing, as CLI11 does.
+std::optional<int64_t> parseDraft(const std::string &text) {
+  if (text == "auto")
+    return std::nullopt;
+  if (text == "off")
+    return 0;
+  int64_t count = 0;
+  if (!CLI::detail::lexical_cast(text, count) || count < 0)
+    throw CLI::ValidationError("--draft",
+                               "'" + text + "' is not off, auto or a count");
+  return count;
+}
+
+/// The command line as CLI11 sees it.
+class Parser {
+public:
+  Parser() {
+    app.footer(kExamples);
+    app.set_version_flag("--version", versionText());
+    app.add_option("MODEL", options.model, "Compiled model, a folder *.dsflash")
+        ->required();
+    addPromptOptions();
+    addGenerationOptions();
+    addExecutionOptions();
+    addOutputOptions();
+  }
+
+  std::optional<Options> parse(int argc, char **argv, int &exitCode) {
+    exitCode = 0;
+    try {
+      app.parse(argc, argv);
+      finish();
+      return options;
+    } catch (const CLI::Success &request) {
+      app.exit(request);
+    } catch (const CLI::Error &error) {
+      std::cerr << "dsflash-run: error: command line: " << error.what()
+                << "\nRun dsflash-run --help for the options.\n";
+      exitCode = 2;
+    }
+    return std::nullopt;
+  }
+
+private:
+  void addPromptOptions() {
+    addPromptSource("--prompt", PromptSource::Kind::Text, "TEXT",
+                    "A prompt; repeat for a batch");
+    addPromptSource("--prompt-file", PromptSource::Kind::TextFile, "FILE",
+                    "A prompt from a file");
+    addPromptSource("--tokens", PromptSource::Kind::TokenFile, "F.json",
+                    "A prompt of token ids, used as they are");
+    CLI::Option *raw = app.add_flag("--raw", options.raw,
+                                    "The prompt as it is, behind BOS, "
+                                    "instead of a chat with one message");
+    app.add_option("--system", options.system, "System message of the chat")
+        ->type_name("TEXT")
+        ->excludes(raw);
+    app.add_option("--effort", effort,
+                   "Reasoning effort: 1 to 100, low, high, xhigh or max")
+        ->type_name("E")
+        ->excludes(raw);
+    app.add_flag("--no-think", noThink, "Reply without reasoning")
+        ->excludes(raw);
+  }
+
+  void addPromptSource(const char *name, PromptSource::Kind kind,
+                       const char *type, const char *help) {
+    CLI::Option *option = app.add_option(name, promptValues[kind], help);
+    option->type_name(type)->allow_extra_args(false);
+    promptKinds[option] = kind;
+  }
+
+  void addGenerationOptions() {
+    GenerationOptions &generation = options.generation;
+    app.add_option("-n", generation.maxTokens, "New tokens, at most")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    CLI::Option *greedy =
+        app.add_flag("--greedy", isGreedy, "Always take the best token");
+    app.add_option("--temperature", generation.sampling.temperature,
+                   "0 is the same as --greedy")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber)
+        ->excludes(greedy);
+    app.add_option("--top-p", generation.sampling.topP,
+                   "Draw from the best tokens that reach this probability")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 1.0))
+        ->excludes(greedy);
+    app.add_option("--seed", generation.sampling.seed,
+                   "The same seed gives the same text")
+        ->capture_default_str();
+    app.add_option("--stop", generation.stops, "End before this text")
+        ->type_name("TEXT")
+        ->allow_extra_args(false);
+    app.add_flag("--ignore-eos", generation.ignoreEos,
+                 "Go on behind an end token");
+  }
+
+  void addExecutionOptions() {
+    app.add_option("--draft", draft,
+                   "Drafted tokens a step: off, auto or a count")
+        ->capture_default_str();
+    app.add_option("--chunk", options.generation.chunk,
+                   "Prompt positions in one call")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    app.add_option("--prefill", options.prefill, "How the prompt is read")
+        ->default_val("exact")
+        ->check(CLI::IsMember({"full", "exact", "bounded"}));
+    app.add_option("--device", options.device, "Where to run")
+        ->default_val("cpu")
+        ->check(CLI::IsMember({"cpu", "cuda", "simt"}));
+    app.add_option("--threads", options.threads,
+                   "Threads, never more than cores; default all")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--weights", options.weights,
+                   "Checkpoint folder, if it is not where it was")
+        ->type_name("DIR");
+  }
+
+  void addOutputOptions() {
+    app.add_option("--logits", options.logitsFile,
+                   "Write the logits of all positions and new tokens")
+        ->type_name("F.safetensors");
+    app.add_option("--trace", options.traceFile,
+                   "Write what passed the observation points over the prompt")
+        ->type_name("F.safetensors");
+    app.add_option("--force", options.forceFile,
+                   "Replace 'stream' and 'pre' values over the prompt")
+        ->type_name("F.safetensors");
+    app.add_flag("--stats", options.stats, "A line of statistics at the end");
+    app.add_option("--stats-json", options.statsFile, "Write the statistics")
+        ->type_name("F.json");
+    app.add_flag("--describe", options.describe,
+                 "Entries, state, memory and needs of the model");
+    app.add_flag("--json", options.json, "Result as one JSON object");
+  }
+
+  void finish() {
+    std::map<PromptSource::Kind, size_t> used;
+    for (const CLI::Option *option : app.parse_order()) {
+      auto found = promptKinds.find(option);
+      if (found == promptKinds.end())
+        continue;
+      PromptSource::Kind kind = found->second;
+      options.prompts.push_back({kind, promptValues[kind][used[kind]++]});
+    }
+    if (options.prompts.empty() && !options.describe)
+      throw CLI::RequiredError("--prompt, --prompt-file or --tokens");
+    if (isGreedy)
+      options.generation.sampling.temperature = 0;
+    options.generation.keepLogits = !options.logitsFile.empty();
+    options.draftWidth = parseDraft(draft);
+    options.thinking = !noThink;
+    Result<int> parsed = parseEffort(effort);
+    if (!parsed)
+      throw CLI::ValidationError(parsed.status().str());
+    options.effort = *parsed;
+  }
+
+  CLI::App app{"Runs a compiled model.", "dsflash-run"};
+  Options options;
+  std::map<PromptSource::Kind, std::vector<std::string>> promptValues;
+  std::map<const CLI::Option *, PromptSource::Kind> promptKinds;
+  std::string draft = "auto", effort = "high";
+  bool noThink = false, isGreedy = false;
+};
+
+} // namespace
+
+std::optional<Options> run::parseOptions(int argc, char **argv, int &exitCode) {
+  return Parser().parse(argc, argv, exitCode);
+}

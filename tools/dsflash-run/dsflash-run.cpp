@@ -1,0 +1,301 @@
+//===- dsflash-run.cpp - Runs a compiled model ----------------------------===//
+
+#include "Describe.h"
+#include "Options.h"
+
+#include "dsflash/Runtime/Generator.h"
+#include "dsflash/Runtime/Model.h"
+#include "dsflash/Support/Json.h"
+#include "dsflash/Support/MappedFile.h"
+#include "dsflash/Tokens/ChatEncoding.h"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <unistd.h>
+
+using namespace dsflash;
+using namespace dsflash::run;
+using nlohmann::json;
+
+namespace {
+
+int fail(const Status &status) {
+  for (const std::string &fault : status.faults())
+    std::cerr << "dsflash-run: error: " << fault << "\n";
+  return 1;
+}
+
+Status checkSupported(const Options &options) {
+  if (options.device != "cpu")
+    return Status::error("--device",
+                         "'" + options.device +
+                             "' is not built into this dsflash-run");
+  if (options.prefill == "bounded")
+    return Status::error("--prefill", "compiled models have no bounded prompt "
+                                      "reading; use full or exact");
+  return Status();
+}
+
+Result<std::vector<int32_t>> readTokenFile(const std::string &path,
+                                           int64_t vocab) {
+  Result<json> document = readJsonFile(path);
+  if (!document)
+    return document.status();
+  if (!document->is_array())
+    return Status::error(path, "must be a list of token ids");
+  Status faults;
+  std::vector<int32_t> ids;
+  for (size_t i = 0; i < document->size(); ++i) {
+    const json &id = (*document)[i];
+    std::string position = "position " + std::to_string(i) + ": ";
+    bool isInteger = id.is_number_integer();
+    if (!isInteger)
+      faults.add(path, position + "a token id must be an integer");
+    else if (id < 0 || id >= vocab)
+      faults.add(path, position + "token id " + id.dump() + " is outside [0, " +
+                           std::to_string(vocab) + ")");
+    else
+      ids.push_back(id.get<int32_t>());
+  }
+  if (!faults)
+    return faults;
+  return ids;
+}
+
+/// Ids of a text prompt: behind BOS as it is, or as a chat with one message.
+Result<std::vector<int32_t>>
+encodeText(const Model &model, const Options &options, std::string_view text) {
+  const Tokenizer *tokenizer = model.tokenizer();
+  if (!tokenizer)
+    return Status::error(model.path(), "no tokenizer.json; give token ids with "
+                                       "--tokens");
+  if (!options.raw) {
+    std::vector<ChatMessage> messages;
+    if (!options.system.empty())
+      messages.push_back(
+          ChatMessage::plain(ChatMessage::Role::System, options.system));
+    messages.push_back(
+        ChatMessage::plain(ChatMessage::Role::User, std::string(text)));
+    ChatOptions chat;
+    chat.thinking = options.thinking;
+    chat.effort = options.effort;
+    return encodeChat(*tokenizer, messages, chat);
+  }
+  Result<std::vector<int32_t>> ids =
+      tokenizer->encode(text, /*parseAdded=*/true);
+  if (ids && model.manifest().bosToken >= 0)
+    ids->insert(ids->begin(), model.manifest().bosToken);
+  return ids;
+}
+
+Result<std::vector<int32_t>> readPrompt(const Model &model,
+                                        const Options &options,
+                                        const PromptSource &source) {
+  switch (source.kind) {
+  case PromptSource::Kind::TokenFile:
+    return readTokenFile(source.value, model.module().vocab_size);
+  case PromptSource::Kind::TextFile: {
+    Result<MappedFile> file = MappedFile::open(source.value);
+    if (!file)
+      return file.status();
+    return encodeText(model, options, file->text());
+  }
+  case PromptSource::Kind::Text:
+    break;
+  }
+  return encodeText(model, options, source.value);
+}
+
+/// A bar on standard error while a prompt of several chunks is read.
+class ProgressBar {
+public:
+  void operator()(int64_t done, int64_t total) {
+    if (done == total && !shown)
+      return;
+    shown = true;
+    constexpr int width = 30;
+    int filled = int(width * done / total);
+    std::fprintf(stderr, "\rreading the prompt [%s%s] %lld/%lld",
+                 std::string(filled, '#').c_str(),
+                 std::string(width - filled, ' ').c_str(),
+                 static_cast<long long>(done), static_cast<long long>(total));
+    if (done == total)
+      std::fprintf(stderr, "\r\033[K");
+  }
+
+private:
+  bool shown = false;
+};
+
+/// Writes beside the file, then renames.
+Status writeText(const std::string &path, const std::string &text) {
+  std::string partial = path + ".partial";
+  std::ofstream out(partial, std::ios::binary);
+  out << text;
+  out.close();
+  std::error_code error;
+  if (out)
+    std::filesystem::rename(partial, path, error);
+  if (!out || error) {
+    std::filesystem::remove(partial, error);
+    return Status::error(path, "cannot write");
+  }
+  return Status();
+}
+
+/// Prints results: the text of a single sequence as it comes, that of several
+/// one after another, each ending in a newline.
+class Printer {
+public:
+  Printer(const Model &model, const Options &options)
+      : printsText(model.tokenizer() != nullptr),
+        streams(!options.json && options.prompts.size() == 1) {}
+
+  GenerationCallbacks callbacks() const {
+    GenerationCallbacks result;
+    if (streams && printsText)
+      result.text = [](int64_t, std::string_view text) {
+        std::cout << text << std::flush;
+      };
+    else if (streams)
+      result.token = [](int64_t, int32_t token) {
+        std::cout << token << ' ' << std::flush;
+      };
+    if (isatty(STDERR_FILENO))
+      result.progress = ProgressBar();
+    return result;
+  }
+
+  Status finish(const std::vector<SequenceResult> &results,
+                const Options &options, const Statistics &stats) const {
+    if (options.json)
+      std::cout << asJson(results, stats)
+                       .dump(2, ' ', false, json::error_handler_t::replace)
+                << "\n";
+    else if (streams && !results.front().tokens.empty())
+      std::cout << "\n";
+    else if (!streams)
+      for (const SequenceResult &result : results)
+        std::cout << asText(result) << "\n";
+    std::cout << std::flush;
+    return std::cout ? Status()
+                     : Status::error("standard output", "cannot write");
+  }
+
+private:
+  std::string asText(const SequenceResult &result) const {
+    if (printsText)
+      return result.text;
+    std::string ids;
+    for (int32_t token : result.tokens)
+      ids += std::to_string(token) + " ";
+    return ids;
+  }
+
+  json asJson(const std::vector<SequenceResult> &results,
+              const Statistics &stats) const {
+    json sequences = json::array();
+    for (const SequenceResult &result : results)
+      sequences.push_back({{"prompt_tokens", result.promptTokens},
+                           {"tokens", result.tokens},
+                           {"text", result.text},
+                           {"finish", finishReasonName(result.finish)}});
+    return {{"sequences", sequences}, {"statistics", stats.json()}};
+  }
+
+  bool printsText;
+  bool streams;
+};
+
+/// Generates from all prompts and writes what was asked for.
+Status generate(const Model &model, Options options, double loadSeconds) {
+  ThreadPool pool(options.threads);
+  Result<std::unique_ptr<ModelRunner>> runner =
+      ModelRunner::create(model, pool);
+  if (!runner)
+    return runner.status();
+  if (!options.generation.stops.empty() && !model.tokenizer())
+    return Status::error("--stop", "the model has no tokenizer.json");
+
+  Status faults;
+  std::vector<std::vector<int32_t>> prompts;
+  std::vector<int64_t> lengths;
+  for (const PromptSource &source : options.prompts) {
+    Result<std::vector<int32_t>> ids = readPrompt(model, options, source);
+    if (!ids) {
+      faults.add(ids.status());
+      continue;
+    }
+    lengths.push_back(int64_t(ids->size()));
+    prompts.push_back(std::move(*ids));
+  }
+  if (!faults)
+    return faults;
+
+  std::unique_ptr<Trace> trace;
+  if (!options.traceFile.empty() || !options.forceFile.empty()) {
+    Result<std::unique_ptr<Trace>> created =
+        Trace::create(model.module(), lengths,
+                      {!options.traceFile.empty(), options.forceFile});
+    if (!created)
+      return created.status();
+    trace = std::move(*created);
+  }
+
+  options.generation.draftWidth =
+      options.draftWidth.value_or(model.module().draft_block);
+  Printer printer(model, options);
+  Generator generator(**runner, options.generation, printer.callbacks(),
+                      trace.get());
+  Result<std::vector<SequenceResult>> results = generator.run(prompts);
+  if (!results)
+    return results.status();
+  Statistics stats = generator.statistics();
+  stats.loadSeconds = loadSeconds;
+
+  faults.add(printer.finish(*results, options, stats));
+  if (trace)
+    faults.add(trace->checkForced());
+  if (!options.traceFile.empty())
+    faults.add(trace->write(options.traceFile));
+  if (!options.logitsFile.empty())
+    faults.add(
+        writeLogits(options.logitsFile, *results, model.module().vocab_size));
+  if (!options.statsFile.empty())
+    faults.add(writeText(options.statsFile, stats.json().dump(2) + "\n"));
+  if (options.stats)
+    std::cerr << stats.line() << "\n";
+  return faults;
+}
+
+int runTool(const Options &options) {
+  if (Status status = checkSupported(options); !status)
+    return fail(status);
+  auto start = std::chrono::steady_clock::now();
+  Result<std::unique_ptr<Model>> model = Model::open(options.model);
+  if (!model)
+    return fail(model.status());
+  if (options.describe) {
+    std::cout << (options.json ? describeJson(**model).dump(2) + "\n"
+                               : describeText(**model));
+    return 0;
+  }
+  if (Status status = (*model)->bindWeights(options.weights); !status)
+    return fail(status);
+  double loadSeconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  Status status = generate(**model, options, loadSeconds);
+  return status.ok() ? 0 : fail(status);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  int exitCode = 0;
+  std::optional<Options> options = parseOptions(argc, argv, exitCode);
+  return options ? runTool(*options) : exitCode;
+}

@@ -1,0 +1,88 @@
+//===- Jit.h - Kernels as functions that tests can call ---------*- C++ -*-===//
+
+#ifndef DSFLASH_UNITTESTS_KERNELS_JIT_H
+#define DSFLASH_UNITTESTS_KERNELS_JIT_H
+
+#include "dsflash/Kernels/KernelBuilder.h"
+#include "mlir/ExecutionEngine/ExecutionEngine.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <memory>
+#include <vector>
+
+namespace dsflash_test {
+
+/// A buffer of rank N as compiled code sees it.
+template <typename T, int N> struct Memref {
+  T *base;
+  T *data;
+  int64_t offset = 0;
+  int64_t sizes[N];
+  int64_t strides[N];
+
+  template <typename... Sizes>
+  explicit Memref(std::vector<T> &storage, Sizes... extents)
+      : base(storage.data()), data(storage.data()), sizes{extents...} {
+    static_assert(sizeof...(Sizes) == N, "one extent for each dimension");
+    int64_t stride = 1;
+    for (int i = N - 1; i >= 0; --i) {
+      strides[i] = stride;
+      stride *= sizes[i];
+    }
+  }
+};
+
+template <typename T> Memref<T, 1> flat(std::vector<T> &storage) {
+  return Memref<T, 1>(storage, int64_t(storage.size()));
+}
+
+class Jit {
+public:
+  using Body = llvm::function_ref<void(mlir::dsflash::KernelBuilder &,
+                                       mlir::ValueRange)>;
+
+  Jit();
+
+  /// memref<?x..xelement> of this rank.
+  mlir::Type buffer(mlir::Type element, int64_t rank = 1);
+  mlir::Builder &types() { return builder; }
+  mlir::dsflash::FormatAttr format(llvm::StringRef text);
+
+  /// Adds a function of these buffers.
+  void add(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments,
+           Body body);
+  /// Adds the kernel of the one model operation of `model`, a function on
+  /// tensors, as `name`: a function of two indices, the operation's operands
+  /// but weights, its results, and the bytes of all planes of its weights.
+  void addKernel(llvm::StringRef name, llvm::StringRef model);
+  void compile();
+
+  template <typename... Arguments>
+  void call(llvm::StringRef name, Arguments... arguments) {
+    std::vector<std::unique_ptr<void *>> pointers;
+    std::vector<void *> packed = {pack(pointers, arguments)...};
+    invoke(name, packed);
+  }
+
+private:
+  static void *pack(std::vector<std::unique_ptr<void *>> &, int64_t &value) {
+    return &value;
+  }
+  template <typename T, int N>
+  static void *pack(std::vector<std::unique_ptr<void *>> &pointers,
+                    Memref<T, N> &buffer) {
+    pointers.push_back(std::make_unique<void *>(&buffer));
+    return pointers.back().get();
+  }
+  void invoke(llvm::StringRef name, std::vector<void *> &arguments);
+
+  mlir::MLIRContext context;
+  mlir::Builder builder;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<mlir::ExecutionEngine> engine;
+};
+
+} // namespace dsflash_test
+
+#endif // DSFLASH_UNITTESTS_KERNELS_JIT_H

@@ -1,0 +1,249 @@
+//===- RunToolTest.cpp - dsflash-run from outside -------------------------===//
+
+#include "FakeArtifact.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <sys/wait.h>
+
+using namespace dsflash;
+using namespace dsflash::test;
+using nlohmann::json;
+
+namespace {
+
+std::string readFile(const std::string &path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != text.npos;
+}
+
+class RunToolTest : public FakeArtifactTest {
+protected:
+  /// Runs dsflash-run with the artifact and these arguments.
+  int run(const std::string &arguments) {
+    return runBare(artifact + " " + arguments);
+  }
+  int runBare(const std::string &arguments) {
+    std::string command = std::string(DSFLASH_RUN) + " " + arguments + " >" +
+                          root + "/out 2>" + root + "/err";
+    int status = std::system(command.c_str());
+    out = readFile(root + "/out");
+    err = readFile(root + "/err");
+    return WEXITSTATUS(status);
+  }
+  std::string firstError() const { return err.substr(0, err.find('\n')); }
+  std::string ids(const std::string &list) {
+    writeFile(root + "/ids.json", list);
+    return "--tokens " + root + "/ids.json ";
+  }
+
+  std::string out, err;
+};
+
+TEST_F(RunToolTest, StreamsText) {
+  writeTokenizer(artifact);
+  writeArtifact();
+  std::string text;
+  for (int32_t token : fakeGreedy({0, byteId('a')}, 10))
+    text += char(token - 3);
+  for (const char *draft : {"off", "auto", "1", "5"}) {
+    EXPECT_EQ(
+        run(std::string("--raw --prompt a --greedy -n 10 --draft=") + draft), 0)
+        << err;
+    EXPECT_EQ(out, text + "\n");
+    EXPECT_EQ(err, "");
+  }
+  writeFile(root + "/prompt.txt", "a");
+  EXPECT_EQ(run("--raw --prompt-file " + root +
+                "/prompt.txt --greedy -n 10 "
+                "--threads 1 --chunk 1 --prefill full"),
+            0);
+  EXPECT_EQ(out, text + "\n");
+}
+
+TEST_F(RunToolTest, SeveralPromptsInTheirOrder) {
+  writeTokenizer(artifact);
+  writeArtifact();
+  EXPECT_EQ(run("--raw --greedy -n 3 --prompt a " + ids("[0, 100]") +
+                "--prompt x --json"),
+            0)
+      << err;
+  json result = json::parse(out);
+  ASSERT_EQ(result["sequences"].size(), 3u);
+  EXPECT_EQ(result["sequences"][0]["prompt_tokens"],
+            (std::vector<int32_t>{0, byteId('a')}));
+  EXPECT_EQ(result["sequences"][1]["tokens"], fakeGreedy({0, 100}, 3));
+  EXPECT_EQ(result["sequences"][2]["prompt_tokens"][1], byteId('x'));
+  EXPECT_EQ(result["sequences"][0]["finish"], "length");
+  EXPECT_EQ(result["statistics"]["generated_tokens"], 9);
+}
+
+TEST_F(RunToolTest, ChatPrompt) {
+  writeTokenizer(artifact);
+  writeArtifact();
+  EXPECT_EQ(run("--prompt a --no-think -n 0 --json"), 0) << err;
+  // BOS, <User>, text, <Assistant>, </think>.
+  EXPECT_EQ(json::parse(out)["sequences"][0]["prompt_tokens"],
+            (std::vector<int32_t>{0, 260, byteId('a'), 261, 263}));
+}
+
+TEST_F(RunToolTest, TokensWithoutTokenizer) {
+  writeArtifact();
+  EXPECT_EQ(run(ids("[5]") + "--greedy -n 2"), 0) << err;
+  std::vector<int32_t> next = fakeGreedy({5}, 2);
+  EXPECT_EQ(out,
+            std::to_string(next[0]) + " " + std::to_string(next[1]) + " \n");
+  EXPECT_EQ(run(ids("[5]") + "-n 0"), 0);
+  EXPECT_EQ(out, "");
+  EXPECT_EQ(run("--prompt x"), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: " + artifact +
+                              ": no tokenizer.json; give token ids with "
+                              "--tokens");
+}
+
+TEST_F(RunToolTest, StopText) {
+  writeTokenizer(artifact);
+  writeArtifact();
+  std::string text;
+  for (int32_t token : fakeGreedy({0, byteId('a')}, 10))
+    text += char(token - 3);
+  EXPECT_EQ(run("--raw --prompt a --greedy -n 10 --stop " + text.substr(4, 2)),
+            0);
+  EXPECT_EQ(out, text.substr(0, 4) + "\n");
+}
+
+TEST_F(RunToolTest, BadTokensNameTheirPosition) {
+  writeArtifact();
+  EXPECT_EQ(run(ids("[0, -1, 3]")), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: " + root +
+                              "/ids.json: position 1: token id -1 is outside "
+                              "[0, 288)");
+  EXPECT_EQ(run(ids("[288]")), 1);
+  EXPECT_TRUE(contains(firstError(), "position 0: token id 288 is outside"));
+  EXPECT_EQ(run(ids("[0, 2147483647, 18446744073709551615]")), 1);
+  EXPECT_TRUE(contains(err, "position 1: token id 2147483647 is outside"));
+  EXPECT_TRUE(
+      contains(err, "position 2: token id 18446744073709551615 is outside"));
+  EXPECT_EQ(run(ids("[0, 1.5]")), 1);
+  EXPECT_TRUE(contains(firstError(), "position 1: a token id must be an"));
+  EXPECT_EQ(run(ids("{}")), 1);
+  EXPECT_TRUE(contains(firstError(), "must be a list of token ids"));
+  EXPECT_EQ(run(ids("[]")), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: prompt 0: no tokens");
+}
+
+TEST_F(RunToolTest, MoreDraftsThanTheBlockHolds) {
+  writeArtifact();
+  EXPECT_EQ(run(ids("[0]") + "--draft 7"), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: draft: 7 tokens a step, the "
+                          "model drafts at most 5");
+}
+
+TEST_F(RunToolTest, InputErrorsExitWithOne) {
+  EXPECT_EQ(runBare(root + "/none.dsflash --tokens x.json"), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: " + root +
+                              "/none.dsflash: no compiled model: not a folder");
+  writeArtifact("fake_other_abi");
+  EXPECT_EQ(run(ids("[0]")), 1);
+  EXPECT_TRUE(contains(firstError(), "ABI version 7, this runtime needs "
+                                     "version 1"));
+  writeArtifact("fake_features");
+  EXPECT_EQ(run(ids("[0]")), 1);
+  EXPECT_TRUE(contains(firstError(), "no-such-unit, nor-this"));
+  writeArtifact();
+  EXPECT_EQ(run(ids("[0]") + "--device cuda"), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: --device: 'cuda' is not built "
+                          "into this dsflash-run");
+  EXPECT_EQ(run(ids("[0]") + "--prefill=bounded"), 1);
+  EXPECT_TRUE(contains(firstError(), "--prefill: "));
+  EXPECT_EQ(run(ids("[0]") + "--weights " + root + "/none"), 1);
+  EXPECT_TRUE(contains(firstError(), root + "/none"));
+  EXPECT_EQ(run("--prompt-file " + root + "/none.txt"), 1);
+  EXPECT_TRUE(contains(firstError(), "none.txt"));
+  EXPECT_EQ(run(ids("[0]") + "--logits " + root + "/none/out.safetensors"), 1);
+  EXPECT_TRUE(contains(firstError(), "none/out.safetensors"));
+}
+
+TEST_F(RunToolTest, WrongUsageExitsWithTwo) {
+  writeArtifact();
+  for (const char *arguments :
+       {"", "--no-such-flag", "--prompt x -n -1", "--prompt x --top-p 2",
+        "--prompt x --draft many", "--prompt x --effort 101",
+        "--prompt x --greedy --temperature 1", "--prompt x --threads 0",
+        "--prompt x --chunk 0", "--prompt x --device abacus",
+        "--prompt x --raw --system y"}) {
+    EXPECT_EQ(run(arguments), 2) << arguments;
+    EXPECT_TRUE(contains(err, "dsflash-run: error: command line: "))
+        << arguments << "\n"
+        << err;
+    EXPECT_EQ(out, "");
+  }
+  EXPECT_EQ(runBare(""), 2);
+}
+
+TEST_F(RunToolTest, HelpAndVersion) {
+  EXPECT_EQ(runBare("--help"), 0);
+  EXPECT_TRUE(contains(out, "Examples:"));
+  EXPECT_EQ(runBare("--version"), 0);
+  EXPECT_TRUE(contains(out, "ABI version 1"));
+}
+
+TEST_F(RunToolTest, ResultFiles) {
+  writeArtifact();
+  std::string logits = root + "/l.safetensors", trace = root + "/t.safetensors",
+              stats = root + "/s.json";
+  EXPECT_EQ(run(ids("[0, 60, 70]") + "--greedy -n 4 --stats --logits=" +
+                logits + " --trace=" + trace + " --stats-json=" + stats),
+            0)
+      << err;
+  Result<SafetensorsFile> file = SafetensorsFile::open(logits);
+  ASSERT_TRUE(file.ok()) << file.status().str();
+  EXPECT_EQ(file->find("logits")->shape, (std::vector<int64_t>{3, kVocab}));
+  EXPECT_EQ(file->find("generated")->shape, (std::vector<int64_t>{4}));
+  file = SafetensorsFile::open(trace);
+  ASSERT_TRUE(file.ok()) << file.status().str();
+  EXPECT_NE(file->find("layers.0.attn.stream"), nullptr);
+  EXPECT_NE(file->find("draft.tokens"), nullptr);
+  EXPECT_EQ(json::parse(readFile(stats))["prompt_tokens"], 3);
+  EXPECT_TRUE(contains(err, "tokens/s"));
+  EXPECT_TRUE(contains(err, "KV 20 bytes a token"));
+}
+
+TEST_F(RunToolTest, Describe) {
+  writeArtifact();
+  std::filesystem::remove_all(weights);
+  EXPECT_EQ(run("--describe"), 0) << err;
+  EXPECT_TRUE(contains(out, "forward("));
+  EXPECT_EQ(run("--describe --json"), 0);
+  json facts = json::parse(out);
+  EXPECT_EQ(facts["entries"].size(), 4u);
+  EXPECT_EQ(facts["memory"]["session_per_token"], 20);
+  EXPECT_EQ(facts["memory"]["session_fixed"], 8 * 16);
+  // bias, two 40x64 with 4 scales, four 8x32 with 16 scales, norm.
+  EXPECT_EQ(facts["memory"]["weights"],
+            288 * 4 + 2 * (40 * 64 + 4) + 4 * (8 * 32 + 16) + 4 * 16 * 2);
+}
+
+TEST_F(RunToolTest, LinksNoLLVM) {
+  std::string list = root + "/libraries";
+  std::string tool = DSFLASH_RUN;
+  ASSERT_EQ(std::system(("ldd " + tool + " >" + list + " && nm -C " + tool +
+                         " >>" + list)
+                            .c_str()),
+            0);
+  std::string text = readFile(list);
+  EXPECT_TRUE(contains(text, "libc.so"));
+  EXPECT_TRUE(contains(text, "dsflash::Model::open"));
+  for (const char *part : {"libLLVM", "libMLIR", " llvm::", " mlir::"})
+    EXPECT_FALSE(contains(text, part)) << part;
+}
+
+} // namespace

@@ -1,0 +1,131 @@
+//===- MathTest.cpp - Functions of f32 in generated code ------------------===//
+
+#include "CompiledModule.h"
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+using namespace dsflash_test;
+
+namespace {
+
+/// A module whose entry applies math.NAME to rows of eight, once as a vector
+/// and once element by element.
+std::string getModule(const std::string &name) {
+  std::string text = R"(
+func.func private @whole(%begin: index, %end: index, %x: memref<?x8xf32>, %y: memref<?x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %begin to %end step %c1 {
+    %a = vector.load %x[%i, %c0] : memref<?x8xf32>, vector<8xf32>
+    %b = math.NAME %a : vector<8xf32>
+    vector.store %b, %y[%i, %c0] : memref<?x8xf32>, vector<8xf32>
+  }
+  return
+}
+func.func private @single(%begin: index, %end: index, %x: memref<?x8xf32>, %y: memref<?x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %begin to %end step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      %a = memref.load %x[%i, %j] : memref<?x8xf32>
+      %b = math.NAME %a : f32
+      memref.store %b, %y[%i, %j] : memref<?x8xf32>
+    }
+  }
+  return
+}
+func.func @forward(%x: memref<?x8xf32> {dsflash.name = "x", dsflash.dim = "rows"},
+                   %y: memref<?x8xf32> {dsflash.name = "y", dsflash.dim = "rows"},
+                   %z: memref<?x8xf32> {dsflash.name = "z", dsflash.dim = "rows"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?x8xf32>
+  dsflash.dispatch @whole grid(%n) ins(%x : memref<?x8xf32>) outs(%y : memref<?x8xf32>)
+  dsflash.dispatch @single grid(%n) ins(%x : memref<?x8xf32>) outs(%z : memref<?x8xf32>)
+  return
+})";
+  for (size_t at; (at = text.find("NAME")) != std::string::npos;)
+    text.replace(at, 4, name);
+  return text;
+}
+
+void runAll(void *, dsf_task task, void *context, int64_t count) {
+  task(context, 0, count);
+}
+
+struct Function {
+  const char *name;
+  double (*exact)(double);
+};
+
+class MathTest : public testing::TestWithParam<const char *> {
+protected:
+  /// Values of the function on all floats that are a stride apart, and around
+  /// the special ones.
+  void check(const Function &function) {
+    std::vector<float> x = getArguments(), y(x.size()), z(x.size());
+    CompiledModule code(getModule(function.name), GetParam());
+    void *tensors[] = {x.data(), y.data(), z.data()};
+    dsf_env env{nullptr, runAll, nullptr};
+    dsf_call call{&env,    nullptr, nullptr,
+                  tensors, nullptr, {int64_t(x.size() / 8), 0, 0}};
+    ASSERT_EQ(code.module().entries[0].function(&call), 0);
+    EXPECT_EQ(std::memcmp(y.data(), z.data(), y.size() * sizeof(float)), 0)
+        << "vectors and scalars differ";
+    double worst = 0;
+    for (size_t i = 0; i < x.size(); ++i)
+      worst = std::max(worst, getError(y[i], function.exact(x[i])));
+    EXPECT_LT(worst, 2e-7) << function.name;
+  }
+
+private:
+  static std::vector<float> getArguments() {
+    std::vector<float> x;
+    auto add = [&](uint32_t bits) {
+      float value;
+      std::memcpy(&value, &bits, sizeof value);
+      x.push_back(value);
+    };
+    for (uint64_t bits = 0; bits < 1ull << 32; bits += 4093)
+      add(uint32_t(bits));
+    for (uint32_t special :
+         {0u, 0x80000000u, 0x00800000u, 0x3f800000u, 0xbf800000u, 0x7f800000u,
+          0xff800000u, 0x42b17218u, 0xc2aeac50u, 0xc2cff1b5u, 0x3f3504f3u})
+      for (int32_t near = -3; near <= 3; ++near)
+        add(special + uint32_t(near));
+    while (x.size() % 8)
+      x.push_back(1);
+    return x;
+  }
+
+  /// Relative, but absolute where floats have no more digits.
+  static double getError(float result, double exact) {
+    if (std::isnan(exact))
+      return std::isnan(result) ? 0 : 1;
+    float nearest = float(exact);
+    if (std::isinf(nearest) || nearest == 0)
+      return result == nearest ? 0
+             : std::fabs(double(result) - exact) /
+                   std::numeric_limits<float>::max();
+    double digits = std::max(std::fabs(exact), 0x1p-126);
+    return std::fabs(result - exact) / digits;
+  }
+};
+
+TEST_P(MathTest, Exp) { check({"exp", std::exp}); }
+TEST_P(MathTest, Log) { check({"log", std::log}); }
+TEST_P(MathTest, Log1p) { check({"log1p", std::log1p}); }
+TEST_P(MathTest, Sin) { check({"sin", std::sin}); }
+TEST_P(MathTest, Cos) { check({"cos", std::cos}); }
+TEST_P(MathTest, Rsqrt) {
+  check({"rsqrt", [](double x) { return 1 / std::sqrt(x); }});
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, MathTest,
+                         testing::Values("cpu", "cpu:generic"),
+                         [](const auto &info) {
+                           return std::string(info.index ? "Generic" : "Host");
+                         });
+
+} // namespace
