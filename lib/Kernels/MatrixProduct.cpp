@@ -253,10 +253,12 @@ void ProductTile::finish(const ProductRow &row, ArrayRef<Value> sums) {
 void ProductTile::forRowTiles(
     Value count, int64_t rowTile,
     function_ref<void(Value first, int64_t rows)> body) {
-  Value whole = b.sub(count, b.rem(count, rowTile));
-  if (rowTile > 1)
+  Value whole = b.index(0);
+  if (rowTile > 1) {
+    whole = b.sub(count, b.rem(count, rowTile));
     b.loop(b.index(0), whole, rowTile,
            [&](Value first) { body(first, rowTile); });
+  }
   b.loop(whole, count, [&](Value first) { body(first, 1); });
 }
 

@@ -21,15 +21,13 @@ static constexpr StringRef kLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4",
 
 /// What makes a difference for the code that is generated here.
 static constexpr StringRef kFeatures[] = {
-    "sse3",         "ssse3",        "sse4.1",       "sse4.2",
-    "popcnt",       "movbe",        "avx",          "avx2",
-    "fma",          "f16c",         "bmi",          "bmi2",
-    "lzcnt",        "adx",          "gfni",         "avxvnni",
-    "avxvnniint8",  "avxvnniint16", "avxifma",      "avxneconvert",
-    "avx512f",      "avx512bw",     "avx512cd",     "avx512dq",
-    "avx512vl",     "avx512ifma",   "avx512vbmi",   "avx512vbmi2",
-    "avx512vnni",   "avx512bitalg", "avx512bf16",   "avx512fp16",
-    "avx512vpopcntdq"};
+    "sse3",       "ssse3",       "sse4.1",         "sse4.2",     "popcnt",
+    "movbe",      "avx",         "avx2",           "fma",        "f16c",
+    "bmi",        "bmi2",        "lzcnt",          "adx",        "gfni",
+    "avxvnni",    "avxvnniint8", "avxvnniint16",   "avxifma",    "avxneconvert",
+    "avx512f",    "avx512bw",    "avx512cd",       "avx512dq",   "avx512vl",
+    "avx512ifma", "avx512vbmi",  "avx512vbmi2",    "avx512vnni", "avx512bitalg",
+    "avx512bf16", "avx512fp16",  "avx512vpopcntdq"};
 
 ArrayRef<StringRef> CPUTarget::getKnownFeatures() { return kFeatures; }
 StringRef CPUTarget::getTriple() const { return kTriple; }

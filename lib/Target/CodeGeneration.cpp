@@ -31,9 +31,9 @@ mlir::dsflash::createTargetMachine(StringRef name) {
                              "no code generator for '" + name + "': " + error);
   TargetOptions options;
   options.AllowFPOpFusion = FPOpFusion::Strict;
-  return std::unique_ptr<TargetMachine>(target->createTargetMachine(
-      triple, "", "", options, Reloc::PIC_, std::nullopt,
-      CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<TargetMachine>(
+      target->createTargetMachine(triple, "", "", options, Reloc::PIC_,
+                                  std::nullopt, CodeGenOptLevel::Aggressive));
 }
 
 namespace {
@@ -72,15 +72,15 @@ Error makeError(const Twine &message) {
   return createStringError(inconvertibleErrorCode(), message);
 }
 
-Expected<std::unique_ptr<CodeGenerator>>
-CodeGenerator::create(StringRef llvmIR, StringRef name) {
+Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create(StringRef llvmIR,
+                                                               StringRef name) {
   auto generator = std::make_unique<CodeGenerator>();
   auto errors = std::make_unique<CollectErrors>();
   generator->errors = errors.get();
   generator->context.setDiagnosticHandler(std::move(errors));
   SMDiagnostic fault;
-  generator->module = parseAssembly(MemoryBufferRef(llvmIR, name), fault,
-                                    generator->context);
+  generator->module =
+      parseAssembly(MemoryBufferRef(llvmIR, name), fault, generator->context);
   if (!generator->module)
     return makeError(name + ":" + Twine(fault.getLineNo()) + ":" +
                      Twine(fault.getColumnNo() + 1) + ": " +
@@ -101,8 +101,7 @@ CodeGenerator::create(StringRef llvmIR, StringRef name) {
 TargetLibraryInfoImpl CodeGenerator::getLibrary() {
   TargetLibraryInfoImpl library(machine->getTargetTriple());
   library.disableAllFunctions();
-  for (LibFunc function :
-       {LibFunc_memcpy, LibFunc_memmove, LibFunc_memset})
+  for (LibFunc function : {LibFunc_memcpy, LibFunc_memmove, LibFunc_memset})
     library.setAvailable(function);
   return library;
 }

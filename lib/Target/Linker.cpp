@@ -76,8 +76,8 @@ mlir::dsflash::getUndefinedSymbols(StringRef path) {
 //===----------------------------------------------------------------------===//
 
 static Expected<std::string> findLinker() {
-  for (StringRef candidate : {DSFLASH_LLD, "ld.lld-22", "ld.lld",
-                              "/usr/lib/llvm-22/bin/ld.lld"}) {
+  for (StringRef candidate :
+       {DSFLASH_LLD, "ld.lld-22", "ld.lld", "/usr/lib/llvm-22/bin/ld.lld"}) {
     if (candidate.empty())
       continue;
     if (ErrorOr<std::string> path = sys::findProgramByName(candidate))
@@ -173,8 +173,7 @@ Error mlir::dsflash::emitSharedObject(StringRef llvmIR, StringRef name,
     return messages.takeError();
   if (Error error = object->write(*code))
     return error;
-  if (Error error =
-          link(*linker, object->path(), output->path(), *messages))
+  if (Error error = link(*linker, object->path(), output->path(), *messages))
     return error;
   return output->keep(path);
 }

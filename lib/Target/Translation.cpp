@@ -1,7 +1,7 @@
 //===- Translation.cpp - The LLVM dialect to LLVM IR ----------------------===//
 
-#include "dsflash/Target/NativeCode.h"
 #include "TargetMachine.h"
+#include "dsflash/Target/NativeCode.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"

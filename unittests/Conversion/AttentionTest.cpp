@@ -1,6 +1,6 @@
 //===- AttentionTest.cpp - CSA2 and draft attention -----------------------===//
 
-#include "CompiledModule.h"
+#include "CompiledModel.h"
 #include "dsflash/ABI/QuantFormats.h"
 #include <algorithm>
 #include <cmath>
@@ -151,14 +151,14 @@ protected:
     return out;
   }
 
-  State makeState(CompiledModule &module) {
+  State makeState(CompiledModel &module) {
     State state = module.makeState();
     std::copy(global.begin(), global.end(), state.floats("global"));
     return state;
   }
 
   /// Runs the whole sequence in calls of at most `chunk` rows.
-  Floats run(CompiledModule &module, Sequence sequence, int32_t chunk,
+  Floats run(CompiledModel &module, Sequence sequence, int32_t chunk,
              State &state) {
     Floats out(sequence.q.size());
     for (int32_t first = 0; first < sequence.length; first += chunk) {
@@ -175,7 +175,7 @@ protected:
 
 TEST_F(AttentionTest, EveryChunkingGivesTheSameBits) {
   for (bool roundProbabilities : {false, true}) {
-    CompiledModule module(getModel(
+    CompiledModel module(getModel(
         getCSA2(roundProbabilities ? ", round_probabilities" : ""), {}));
     module.weights = {sink.data()};
     Sequence sequence = makeSequence(3 * window + 1);
@@ -195,7 +195,7 @@ TEST_F(AttentionTest, EveryChunkingGivesTheSameBits) {
 }
 
 TEST_F(AttentionTest, SequencesDoNotMeet) {
-  CompiledModule module(getModel(getCSA2(""), {}));
+  CompiledModel module(getModel(getCSA2(""), {}));
   module.weights = {sink.data()};
   Sequence one = makeSequence(12), two = makeSequence(31);
   State stateOne = makeState(module), stateTwo = makeState(module);
@@ -221,7 +221,7 @@ TEST_F(AttentionTest, SequencesDoNotMeet) {
 
 // A query against rows whose scores are far below 0: the sink takes all.
 TEST_F(AttentionTest, HugeScoresGiveNoNaN) {
-  CompiledModule module(getModel(getCSA2(""), {}));
+  CompiledModel module(getModel(getCSA2(""), {}));
   module.weights = {sink.data()};
   Sequence sequence = makeSequence(9);
   for (float &x : sequence.q)
@@ -235,7 +235,7 @@ TEST_F(AttentionTest, HugeScoresGiveNoNaN) {
 
 // CASES 31: zeros go through the quantizers of window and global rows.
 TEST_F(AttentionTest, PackedRowsAndZeros) {
-  CompiledModule module(
+  CompiledModel module(
       getModel(getCSA2(", round_probabilities"),
                {"e4m3, e8m0, [1, 32]", "e2m1, e4m3, [1, 16]"}));
   module.weights = {sink.data()};
@@ -260,8 +260,8 @@ TEST_F(AttentionTest, PackedRowsAndZeros) {
 }
 
 TEST_F(AttentionTest, DraftBlockSeesRingAndAllOfItself) {
-  CompiledModule backbone(getModel(getCSA2(""), {}));
-  CompiledModule draft(getModel(draftAttention, {}));
+  CompiledModel backbone(getModel(getCSA2(""), {}));
+  CompiledModel draft(getModel(draftAttention, {}));
   backbone.weights = draft.weights = {sink.data()};
   for (int32_t length : {1, 7, 8, 30}) {
     Sequence context = makeSequence(length), block = makeSequence(5);

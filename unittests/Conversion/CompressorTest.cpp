@@ -1,6 +1,6 @@
 //===- CompressorTest.cpp - Pooled groups and global rows -----------------===//
 
-#include "CompiledModule.h"
+#include "CompiledModel.h"
 #include "dsflash/ABI/QuantFormats.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ struct Result {
 };
 
 /// Runs all rows of one sequence in calls of at most `chunk` rows.
-Result run(CompiledModule &module, Floats kv, Floats gate, int32_t chunk) {
+Result run(CompiledModel &module, Floats kv, Floats gate, int32_t chunk) {
   Result result{Floats(kv.size()), Floats(kv.size()), module.makeState()};
   int32_t length = int32_t(kv.size() / dim);
   for (int32_t first = 0; first < length; first += chunk)
@@ -80,7 +80,7 @@ Result run(CompiledModule &module, Floats kv, Floats gate, int32_t chunk) {
 TEST(CompressorTest, EveryChunkingGivesTheSameBits) {
   std::mt19937 random(3);
   for (int64_t ratio : {2, 4}) {
-    CompiledModule module(getModel(ratio, "f32"));
+    CompiledModel module(getModel(ratio, "f32"));
     Floats kv = randomFloats(random, 27 * dim);
     Floats gate = randomFloats(random, 27 * dim, 8);
     Result whole = run(module, kv, gate, 27);
@@ -100,7 +100,7 @@ TEST(CompressorTest, EveryChunkingGivesTheSameBits) {
 // Gates that exp alone would take out of range.
 TEST(CompressorTest, LargeGates) {
   std::mt19937 random(4);
-  CompiledModule module(getModel(2, "f32"));
+  CompiledModel module(getModel(2, "f32"));
   Floats kv = randomFloats(random, 2 * dim), gate(2 * dim, 200.0f);
   Result result = run(module, kv, gate, 2);
   for (int64_t f = 0; f < dim; ++f)
@@ -110,7 +110,7 @@ TEST(CompressorTest, LargeGates) {
 // CASES 31: packed as SPEC section 2 says, zeros too.
 TEST(CompressorTest, PackedRows) {
   std::mt19937 random(5);
-  CompiledModule module(getModel(2, "e2m1, e4m3, [1, 16]"));
+  CompiledModel module(getModel(2, "e2m1, e4m3, [1, 16]"));
   Floats kv = randomFloats(random, 8 * dim, 3);
   std::fill_n(kv.begin() + 4 * dim, 2 * dim, 0.0f);
   Result result = run(module, kv, Floats(kv.size()), 3);

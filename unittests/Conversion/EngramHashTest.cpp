@@ -1,6 +1,6 @@
 //===- EngramHashTest.cpp - Row ids of n-grams ----------------------------===//
 
-#include "CompiledModule.h"
+#include "CompiledModel.h"
 #include "dsflash/Model/Engram.h"
 #include <gtest/gtest.h>
 #include <numeric>
@@ -70,7 +70,7 @@ protected:
     return rows;
   }
 
-  CompiledModule module;
+  CompiledModel module;
   Ints map;
   const Ints tokens = {0, 100, 2000, 30000, 99091, 5};
 };

@@ -1,6 +1,6 @@
 //===- IndexerTest.cpp - Selection of global rows -------------------------===//
 
-#include "CompiledModule.h"
+#include "CompiledModel.h"
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ protected:
 
   void check(int64_t wanted, int64_t blocks, int32_t ratio, int32_t first,
              int32_t count, float special = 0) {
-    CompiledModule module(getModel(wanted, blocks, ratio));
+    CompiledModel module(getModel(wanted, blocks, ratio));
     State state = module.makeState();
     int64_t keyCount = (first + count) / ratio;
     Floats keys = smallIntegers(keyCount * dim);
@@ -176,7 +176,7 @@ TEST_F(IndexerTest, NaNAndInfinity) {
 
 // CASES 27: all scores zero.
 TEST_F(IndexerTest, AllScoresZero) {
-  CompiledModule module(getModel(6, 3, 1));
+  CompiledModel module(getModel(6, 3, 1));
   State state = module.makeState();
   constexpr int32_t position = 499;
   std::fill_n(state.floats("keys"), 500 * dim, -1.0f);

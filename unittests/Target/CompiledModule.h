@@ -26,10 +26,10 @@ namespace dsflash_test {
 inline std::string getLLVMIR(llvm::StringRef text, llvm::StringRef spec) {
   using namespace mlir;
   DialectRegistry registry;
-  registry.insert<arith::ArithDialect, mlir::dsflash::DSFlashDialect,
-                  func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
-                  memref::MemRefDialect, scf::SCFDialect,
-                  vector::VectorDialect>();
+  registry
+      .insert<arith::ArithDialect, mlir::dsflash::DSFlashDialect,
+              func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
+              memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
   MLIRContext context(registry);
   auto module = parseSourceString<ModuleOp>(text, &context);
   auto target = llvm::cantFail(mlir::dsflash::CPUTarget::parse(spec));
@@ -53,8 +53,8 @@ class CompiledModule {
 public:
   CompiledModule(llvm::StringRef text, llvm::StringRef spec)
       : path(getTemporaryPath()) {
-    llvm::Error error = mlir::dsflash::emitSharedObject(getLLVMIR(text, spec),
-                                                        "test.ll", path);
+    llvm::Error error =
+        mlir::dsflash::emitSharedObject(getLLVMIR(text, spec), "test.ll", path);
     EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
     handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     EXPECT_TRUE(handle) << dlerror();

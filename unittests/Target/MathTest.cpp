@@ -106,8 +106,8 @@ private:
     float nearest = float(exact);
     if (std::isinf(nearest) || nearest == 0)
       return result == nearest ? 0
-             : std::fabs(double(result) - exact) /
-                   std::numeric_limits<float>::max();
+                               : std::fabs(double(result) - exact) /
+                                     std::numeric_limits<float>::max();
     double digits = std::max(std::fabs(exact), 0x1p-126);
     return std::fabs(result - exact) / digits;
   }

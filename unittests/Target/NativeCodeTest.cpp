@@ -10,8 +10,8 @@ using namespace dsflash_test;
 namespace {
 
 /// A layer scales rows by a bf16 weight of its own, remembers the scaled rows
-/// in a ring of four rows a layer, passes them through an observation point, adds an FP8
-/// expert's bytes as integers and scales again.
+/// in a ring of four rows a layer, passes them through an observation point,
+/// adds an FP8 expert's bytes as integers and scales again.
 const char *const kModule = R"(
 !kv = !dsflash.window<layers = 2, slots = 4, dim = 4, <f32>>
 !keys = !dsflash.index_keys<rows = 3, dim = 32, ratio = 2, <e2m1, e8m0, [1, 32]>>
@@ -162,8 +162,8 @@ protected:
   uint16_t scale1[4] = {0x4040, 0x4040, 0x4040, 0x4040};
   uint8_t bytes[4] = {1, 2, 3, 250}, exponent = 4;
   // Slots: scale 0-1, expert 2-13 (layers 0 and 1), map 14.
-  const void *weights[15] = {scale0,  scale1,  nullptr, nullptr, nullptr,
-                             nullptr, nullptr, nullptr, nullptr, nullptr,
+  const void *weights[15] = {scale0,  scale1,  nullptr, nullptr,   nullptr,
+                             nullptr, nullptr, nullptr, nullptr,   nullptr,
                              nullptr, nullptr, bytes,   &exponent, nullptr};
   alignas(64) uint8_t state0[4096] = {}, state1[4096] = {};
   void *states[2] = {state0, state1};
@@ -303,8 +303,8 @@ TEST_P(NativeCode, WantsNothingFromItsProcess) {
   auto symbols =
       llvm::cantFail(mlir::dsflash::getUndefinedSymbols(code.file()));
   for (const std::string &symbol : symbols)
-    EXPECT_TRUE(llvm::is_contained(
-        mlir::dsflash::getAllowedExternalFunctions(), symbol))
+    EXPECT_TRUE(llvm::is_contained(mlir::dsflash::getAllowedExternalFunctions(),
+                                   symbol))
         << symbol;
 }
 
@@ -341,8 +341,8 @@ TEST(NativeCodeFiles, EqualTextsGiveEqualBytes) {
 }
 
 TEST(NativeCodeFiles, AssemblyNamesTheTarget) {
-  auto text = mlir::dsflash::emitAssembly(getLLVMIR(kModule, "cpu:x86-64-v3"),
-                                          "a.ll");
+  auto text =
+      mlir::dsflash::emitAssembly(getLLVMIR(kModule, "cpu:x86-64-v3"), "a.ll");
   ASSERT_TRUE(bool(text));
   EXPECT_NE(text->find("vmulps"), std::string::npos);
   EXPECT_NE(text->find("dsf_module_query"), std::string::npos);
@@ -350,8 +350,7 @@ TEST(NativeCodeFiles, AssemblyNamesTheTarget) {
 
 TEST(NativeCodeFiles, FaultsLeaveNoFile) {
   std::string path = getTemporaryPath();
-  EXPECT_EQ(getFault("define void @f( {", path),
-            "x.ll:1:18: expected type");
+  EXPECT_EQ(getFault("define void @f( {", path), "x.ll:1:18: expected type");
   EXPECT_EQ(getFault(R"(target triple = "x86_64-unknown-linux-gnu"
 declare float @expf(float)
 define float @f(float %x) {

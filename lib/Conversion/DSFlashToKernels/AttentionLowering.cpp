@@ -233,11 +233,8 @@ void AttentionEmitter::finish(Value sink) {
   PackedRows sinks(b, sink);
   b.loop(shape.itemHeads, [&](Value head) {
     SmallVector<Value> line = {head, b.index(0)};
-    Value logit = vector::ExtractOp::create(
-        b,
-        loadFloats(b, sinks.getPayload(), {b.index(0), b.add(firstHead, head)},
-                   1),
-        int64_t(0));
+    Value logit =
+        loadFloat(b, sinks.getPayload(), {b.index(0), b.add(firstHead, head)});
     Value sum = b.reduceAdd(b.loadVector(denominators, line, shape.tileKeys));
     sum = b.addf(sum, b.exp(b.subf(logit, b.load(tops, line))));
     Value isZero = b.cmpf(CmpF::OEQ, sum, b.f32(0.0f));

@@ -21,14 +21,13 @@ bool Lowering::lower(Operation *op) {
             GroupedLinearOp, EmbedOp, HCInitOp, HCMixOp, HCCollapseOp,
             HCExpandOp, StreamMeanOp, GatherRowsOp, AddRowsOp, RopeTableOp,
             RotateOp, CSA2Op, CompressOp, AppendOp, LoadOp, IndexerOp,
-            NoSelectionOp, RouterOp,
-            GroupByExpertOp, ExpertLinearOp, SwiGLUOp, CombineOp, EngramHashOp,
-            EngramLookupOp, EngramGateOp, EngramAddOp, InsertFeatureOp,
-            DraftTokensOp, DraftAttentionOp, AppendWindowOp, ConfidenceOp>(
-          [&](auto modelOp) {
-            lowerOp(*this, modelOp);
-            return true;
-          })
+            NoSelectionOp, RouterOp, GroupByExpertOp, ExpertLinearOp, SwiGLUOp,
+            CombineOp, EngramHashOp, EngramLookupOp, EngramGateOp, EngramAddOp,
+            InsertFeatureOp, DraftTokensOp, DraftAttentionOp, AppendWindowOp,
+            ConfidenceOp>([&](auto modelOp) {
+        lowerOp(*this, modelOp);
+        return true;
+      })
       .Default(false);
 }
 

@@ -37,14 +37,19 @@ inline Value viewRow(KernelBuilder &b, Value matrix, Value row, Value begin,
   return memref::SubViewOp::create(b, view, matrix, offsets, sizes, strides);
 }
 
-/// `lanes` adjacent elements of f32 or bf16, as f32.
+/// Elements of f32 or bf16, scalar or vector, as f32.
+inline Value toFloat(KernelBuilder &b, Value stored) {
+  bool isFloat = getElementTypeOrSelf(stored.getType()).isF32();
+  return isFloat ? stored : b.decodeBF16(stored);
+}
+inline Value loadFloat(KernelBuilder &b, Value buffer,
+                       ArrayRef<Value> indices) {
+  return toFloat(b, b.load(buffer, indices));
+}
+/// `lanes` adjacent elements.
 inline Value loadFloats(KernelBuilder &b, Value buffer, ArrayRef<Value> indices,
                         int64_t lanes) {
-  Value stored = b.loadVector(buffer, indices, lanes);
-  auto type = cast<VectorType>(stored.getType());
-  if (type.getElementType().isF32())
-    return stored;
-  return arith::ExtFOp::create(b, type.clone(b.getF32Type()), stored);
+  return toFloat(b, b.loadVector(buffer, indices, lanes));
 }
 
 /// Walks `features` elements in vectors; the body gets the first element's

@@ -3,18 +3,9 @@
 #include "Lowering.h"
 #include "RowAccess.h"
 #include "dsflash/Kernels/MatrixProduct.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::dsflash;
-
-namespace {
-/// The element of a one-row f32 or bf16 weight.
-Value loadFloat(KernelBuilder &b, Value row, int64_t column) {
-  Value vector = loadFloats(b, row, {b.index(0), b.index(column)}, 1);
-  return vector::ExtractOp::create(b, vector, int64_t(0));
-}
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Rows
@@ -181,8 +172,10 @@ public:
     PackedRows base(b, ins[2]), scale(b, ins[3]);
     auto coefficient = [&](int64_t column, int64_t part) {
       Value m = b.divf(b.load(ins[1], {row, b.index(column)}), root);
-      return b.addf(b.mulf(m, loadFloat(b, scale.getPayload(), part)),
-                    loadFloat(b, base.getPayload(), column));
+      return b.addf(
+          b.mulf(m,
+                 loadFloat(b, scale.getPayload(), {b.index(0), b.index(part)})),
+          loadFloat(b, base.getPayload(), {b.index(0), b.index(column)}));
     };
     for (int64_t k = 0; k < streams; ++k) {
       Value pre = b.addf(b.sigmoid(coefficient(k, 0)), b.f32(eps));

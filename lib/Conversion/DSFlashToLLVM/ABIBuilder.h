@@ -29,8 +29,7 @@ public:
   Value loadPointer(Value table, Value index);
 
   /// Calls a function pointer of dsf_env, which gets the user's pointer first.
-  void callEnvironment(Value environment, Value function,
-                       ValueRange arguments);
+  void callEnvironment(Value environment, Value function, ValueRange arguments);
 
   /// Appends the arguments that the calling convention of func-to-llvm has for
   /// a buffer of identity layout.

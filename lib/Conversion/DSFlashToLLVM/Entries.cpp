@@ -35,12 +35,10 @@ static void addEntryWrapper(const Entry &entry) {
       LLVM::Linkage::Internal);
   b.setInsertionPointToStart(wrapper.addEntryBlock(b));
   Value call = wrapper.getArgument(0);
-  Value tensors =
-      b.loadField(b.pointer(), call, offsetof(dsf_call, tensors));
+  Value tensors = b.loadField(b.pointer(), call, offsetof(dsf_call, tensors));
   SmallVector<Value> arguments{call};
-  for (auto [argument, type] :
-       llvm::zip_equal(entry.arguments,
-                       function.getArgumentTypes().drop_front())) {
+  for (auto [argument, type] : llvm::zip_equal(
+           entry.arguments, function.getArgumentTypes().drop_front())) {
     if (argument.kind == EntryArgument::State) {
       arguments.push_back(b.i64(argument.number));
       continue;

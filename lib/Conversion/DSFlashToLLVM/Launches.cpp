@@ -40,8 +40,7 @@ static LLVM::LLVMStructType getContextType(func::FuncOp kernel,
     auto buffer = dyn_cast<MemRefType>(type);
     fields.push_back(buffer ? pointer : converter.convertType(type));
     if (buffer)
-      fields.append(buffer.getNumDynamicDims(),
-                    IntegerType::get(context, 64));
+      fields.append(buffer.getNumDynamicDims(), IntegerType::get(context, 64));
   }
   return LLVM::LLVMStructType::getLiteral(context, fields);
 }
@@ -58,16 +57,15 @@ static void addTask(func::FuncOp kernel, const LLVMTypeConverter &converter) {
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(b.getContext()),
       {b.pointer(), b.getI64Type(), b.getI64Type()});
-  auto task = LLVM::LLVMFuncOp::create(
-      b, getTaskName(kernel.getName()), type, LLVM::Linkage::Internal);
+  auto task = LLVM::LLVMFuncOp::create(b, getTaskName(kernel.getName()), type,
+                                       LLVM::Linkage::Internal);
   Block *body = task.addEntryBlock(b);
   b.setInsertionPointToStart(body);
 
   LLVM::LLVMStructType structure = getContextType(kernel, converter);
   int32_t field = 0;
   auto unpack = [&] {
-    Value address =
-        getFieldAddress(b, structure, body->getArgument(0), field);
+    Value address = getFieldAddress(b, structure, body->getArgument(0), field);
     Type type = structure.getBody()[field++];
     return LLVM::LoadOp::create(b, type, address).getResult();
   };
@@ -179,8 +177,8 @@ struct ConvertDispatch : ABIPattern<DispatchOp> {
         LLVM::AddressOfOp::create(b, b.pointer(), getTaskName(op.getKernel()));
     Value environment =
         b.loadField(b.pointer(), adaptor.getCall(), offsetof(dsf_call, env));
-    Value parallelFor = b.loadField(b.pointer(), environment,
-                                    offsetof(dsf_env, parallel_for));
+    Value parallelFor =
+        b.loadField(b.pointer(), environment, offsetof(dsf_env, parallel_for));
     b.callEnvironment(environment, parallelFor,
                       {task, context, adaptor.getGrid()});
     rewriter.eraseOp(op);
@@ -233,8 +231,7 @@ struct ConvertProbe : ABIPattern<ProbeOp> {
       return rewriter.notifyMatchFailure(op, "no buffer of identity layout");
     ABIBuilder b(op.getLoc(), rewriter);
     Value call = op->getParentRegion()->front().getArgument(0);
-    Value environment =
-        b.loadField(b.pointer(), call, offsetof(dsf_call, env));
+    Value environment = b.loadField(b.pointer(), call, offsetof(dsf_call, env));
     Value probe =
         b.loadField(b.pointer(), environment, offsetof(dsf_env, probe));
     MemRefDescriptor buffer(adaptor.getInput());
@@ -242,7 +239,7 @@ struct ConvertProbe : ABIPattern<ProbeOp> {
         LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, probe, b.null());
     Block *then = runIf(rewriter, op, isUsed);
     b.setInsertionPointToStart(then);
-    auto number = layout.probes.find(op.getNameAttr()) - layout.probes.begin();
+    auto number = layout.probes.find(ModuleLayout::getProbeKey(op)) - layout.probes.begin();
     Value layer = op.getLayer() ? adaptor.getLayer() : b.i64(-1);
     b.callEnvironment(environment, probe,
                       {b.i32(number), layer, buffer.alignedPtr(b, b.getLoc()),
@@ -303,8 +300,8 @@ struct ConvertStateData : ABIPattern<StateDataOp> {
     if (!op.getCall())
       return rewriter.notifyMatchFailure(op, "no call");
     ABIBuilder b(op.getLoc(), rewriter);
-    Value table = b.loadField(b.pointer(), adaptor.getCall(),
-                              offsetof(dsf_call, states));
+    Value table =
+        b.loadField(b.pointer(), adaptor.getCall(), offsetof(dsf_call, states));
     Value plane = b.offset(b.loadPointer(table, adaptor.getSequence()),
                            adaptor.getState());
     if (op.getPlane() == Plane::Scale) {

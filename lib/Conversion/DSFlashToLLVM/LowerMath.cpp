@@ -119,8 +119,8 @@ Value Arithmetic::exp(Value x) {
   Value count = sub(shifted, f32(kRound));
   Value r = fma(count, f32(-kLn2High), x);
   r = fma(count, f32(-kLn2Low), r);
-  Value p = polynomial(r, {0.5f, 0.16666518f, 4.1666206e-2f, 8.3688842e-3f,
-                           1.3950478e-3f});
+  Value p = polynomial(
+      r, {0.5f, 0.16666518f, 4.1666206e-2f, 8.3688842e-3f, 1.3950478e-3f});
   Value y = add(fma(p, mul(r, r), r), f32(1));
   Value half = shiftRight(n, 1);
   return mul(mul(y, powerOfTwo(half)), powerOfTwo(subI(n, half)));
@@ -133,9 +133,9 @@ Value Arithmetic::log(Value x) {
   Value e = shiftRight(subI(bits, i32(0x3f3504f3)), 23);
   Value f = sub(fromBits(subI(bits, shiftLeft(e, 23))), f32(1));
   Value exponent = toF32(subI(e, select(subnormal, i32(23), i32(0))));
-  Value p = polynomial(
-      f, {0.33333331f, -0.25000823f, 0.20001227f, -0.16623355f, 0.14201768f,
-          -0.13160208f, 0.12761521f, -7.6343596e-2f});
+  Value p =
+      polynomial(f, {0.33333331f, -0.25000823f, 0.20001227f, -0.16623355f,
+                     0.14201768f, -0.13160208f, 0.12761521f, -7.6343596e-2f});
   Value square = mul(f, f);
   Value y = mul(mul(square, f), p);
   y = fma(exponent, f32(kLn2Low), y);
@@ -175,8 +175,7 @@ struct Approximate : OpRewritePattern<OpTy> {
 };
 
 /// Calls a function of libm, for each element of a vector on its own.
-template <typename OpTy>
-struct CallLibm : OpRewritePattern<OpTy> {
+template <typename OpTy> struct CallLibm : OpRewritePattern<OpTy> {
   CallLibm(MLIRContext *context, StringRef function)
       : OpRewritePattern<OpTy>(context), function(function) {}
 
@@ -221,14 +220,12 @@ private:
   StringRef function;
 };
 
-template <typename OpTy>
-struct SplitMultiplyAdd : OpRewritePattern<OpTy> {
+template <typename OpTy> struct SplitMultiplyAdd : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    Value product =
-        arith::MulFOp::create(rewriter, op.getLoc(), op->getOperand(0),
-                              op->getOperand(1));
+    Value product = arith::MulFOp::create(rewriter, op.getLoc(),
+                                          op->getOperand(0), op->getOperand(1));
     rewriter.replaceOpWithNewOp<arith::AddFOp>(op, product, op->getOperand(2));
     return success();
   }
@@ -247,8 +244,9 @@ struct LowerMath : dsflash::impl::LowerMathPassBase<LowerMath> {
     patterns.add<CallLibm<math::CosOp>>(context, "cosf");
     arith::populateExpandBFloat16Patterns(patterns);
     if (!fuseMultiplyAdd)
-      patterns.add<SplitMultiplyAdd<math::FmaOp>,
-                   SplitMultiplyAdd<vector::FMAOp>>(context);
+      patterns
+          .add<SplitMultiplyAdd<math::FmaOp>, SplitMultiplyAdd<vector::FMAOp>>(
+              context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

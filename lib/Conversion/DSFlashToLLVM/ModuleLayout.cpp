@@ -26,8 +26,7 @@ static bool writes(Value buffer) {
     if (isa<ViewLikeOpInterface>(user))
       return llvm::any_of(user->getResults(), writes);
     auto effects = dyn_cast<MemoryEffectOpInterface>(user);
-    return effects &&
-           effects.getEffectOnValue<MemoryEffects::Write>(use.get());
+    return effects && effects.getEffectOnValue<MemoryEffects::Write>(use.get());
   });
 }
 
@@ -70,7 +69,7 @@ FailureOr<ModuleLayout> ModuleLayout::get(ModuleOp module) {
     layout.slotCount += param.getSlotCount();
   }
   module.walk([&](ProbeOp probe) {
-    layout.probes.insert({probe.getNameAttr(), probe});
+    layout.probes.insert({ModuleLayout::getProbeKey(probe), probe});
   });
   bool failures = false;
   for (auto function : module.getOps<func::FuncOp>())
@@ -116,8 +115,8 @@ LogicalResult ModuleLayout::addState(Entry &entry, unsigned argument) {
   auto name =
       entry.function.getArgAttrOfType<StringAttr>(argument, "dsflash.name");
   if (!name)
-    return entry.function.emitError() << "argument " << argument - 1
-                                      << ", a state, has no dsflash.name";
+    return entry.function.emitError()
+           << "argument " << argument - 1 << ", a state, has no dsflash.name";
   auto type =
       cast<StateTypeInterface>(entry.function.getArgument(argument).getType());
   auto [state, isNew] = states.insert({name, {type, stateBytes}});
@@ -150,17 +149,22 @@ LogicalResult ModuleLayout::addTensor(Entry &entry, unsigned argument) {
            << " of an entry must be a state, the workspace or a buffer of "
               "rows with dsflash.name and dsflash.dim, but is "
            << function.getArgument(argument).getType();
-  auto said =
-      function.getArgAttrOfType<StringAttr>(argument, "dsflash.access");
-  dsf_access access =
-      said ? llvm::StringSwitch<dsf_access>(said.getValue())
-                 .Case("write", DSF_WRITE)
-                 .Case("read_write", DSF_READ_WRITE)
-                 .Default(DSF_READ)
-      : writesArgument(function, argument) ? DSF_READ_WRITE
-                                           : DSF_READ;
+  auto said = function.getArgAttrOfType<StringAttr>(argument, "dsflash.access");
+  dsf_access access = said ? llvm::StringSwitch<dsf_access>(said.getValue())
+                                 .Case("write", DSF_WRITE)
+                                 .Case("read_write", DSF_READ_WRITE)
+                                 .Default(DSF_READ)
+                      : writesArgument(function, argument) ? DSF_READ_WRITE
+                                                           : DSF_READ;
   entry.arguments.push_back(
       {EntryArgument::Tensor, int64_t(entry.tensors.size())});
   entry.tensors.push_back({name, type, dsf_dim(dimNumber), access});
   return success();
+}
+
+Attribute ModuleLayout::getProbeKey(ProbeOp probe) {
+  return ArrayAttr::get(probe.getContext(),
+                        {probe.getNameAttr(),
+                         TypeAttr::get(probe.getInput().getType()),
+                         probe.getPositionsPerRowAttr()});
 }

@@ -56,7 +56,10 @@ struct ModuleLayout {
   int64_t slotCount = 0;
   llvm::MapVector<StringAttr, PlacedState> states;
   int64_t stateBytes = 0;
-  llvm::MapVector<StringAttr, ProbeOp> probes; // the first one of each name
+  llvm::MapVector<Attribute, ProbeOp> probes; // the first one of each key
+
+  /// Name, type and positions per row: what the table says of a probe.
+  static Attribute getProbeKey(ProbeOp probe);
   SmallVector<Entry> entries;
 
 private:

@@ -199,13 +199,13 @@ static SmallVector<Row> getStates(TableWriter &w, const ModuleLayout &layout) {
 
 static Field addProbes(TableWriter &w, const ModuleLayout &layout) {
   SmallVector<Row> rows;
-  for (auto [name, op] : layout.probes) {
+  for (auto [key, op] : layout.probes) {
     ProbeOp probe = op;
     auto type = cast<ShapedType>(probe.getInput().getType());
     ArrayRef<int64_t> row = type.getShape().drop_front();
     auto extent = [&](size_t i) { return i < row.size() ? row[i] : 1; };
     rows.push_back(
-        {w.text(name),
+        {w.text(probe.getName()),
          Field::u32(ModuleLayout::getType(type.getElementType()).value()),
          Field::u32(row.size()), Field::i64(extent(0)), Field::i64(extent(1)),
          Field::i64(probe.getPositionsPerRow())});

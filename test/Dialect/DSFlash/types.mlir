@@ -30,7 +30,7 @@ func.func private @f32_states(
   !dsflash.window<layers = 1, slots = 1, dim = 1, <f32>>, !dsflash.global_kv<rows = 1, dim = 1, ratio = 1, <f32>>,
   !dsflash.index_keys<rows = 1, dim = 1, ratio = 1, <f32>>)
 
-// The largest extents: the Engram table of the published model has 2^36 elements.
+// The Engram table of the published model, and the largest extents.
 // CHECK-LABEL: func.func private @large(
 // CHECK-SAME: !dsflash.weight<[384006168, 256], <e4m3, e8m0, [1, 32]>>
 // CHECK-SAME: !dsflash.weight<[2147483647, 131072], <f32>>

@@ -12,7 +12,7 @@ LogicalResult RopeTableOp::verify() {
       failed(Constraint{*this, 1}.equal(extent(getResult(), 2), 2,
                                         "the table's last extent")))
     return failure();
-  return Constraint{*this, 2}.holds(getRatio() > 0, "a positive ratio");
+  return Constraint{*this, 2}.holds(isExtent(getRatio()), "a positive ratio");
 }
 
 LogicalResult RotateOp::verify() {
@@ -31,7 +31,7 @@ LogicalResult RotateOp::verify() {
 
 LogicalResult CSA2Op::verify() {
   int64_t dim = extent(getKv(), 1), heads = getHeads();
-  if (failed(Constraint{*this, 1}.equal(extent(getQuery(), 1), heads * dim,
+  if (failed(Constraint{*this, 1}.times(extent(getQuery(), 1), heads, dim,
                                         "the query's features")) ||
       failed(Constraint{*this, 2}.equal(getWindow().getType().getDim(), dim,
                                         "the window's dim")) ||
@@ -48,13 +48,8 @@ LogicalResult CSA2Op::verify() {
           Twine(reads ? "global KV and a selection"
                       : "neither global KV nor a selection") +
               " in mode " + stringifyMode(getMode()))) ||
-      failed(Constraint{*this, 5}.holds(
-          getSlidingWindow() > 0 &&
-              static_cast<uint64_t>(getWindow().getType().getSlots()) >=
-                  getSlidingWindow(),
-          "a positive sliding window of at most " +
-              Twine(getWindow().getType().getSlots()) + " slots but got " +
-              Twine(getSlidingWindow()))) ||
+      failed(verifySlidingWindow(*this, getSlidingWindow(),
+                                 getWindow().getType())) ||
       failed(Constraint{*this, 6}.equal(getResult().getType(),
                                         getQuery().getType(), "the result")))
     return failure();
@@ -98,22 +93,14 @@ LogicalResult LoadOp::verify() {
 
 LogicalResult IndexerOp::verify() {
   int64_t heads = extent(getWeights(), 1);
-  if (failed(Constraint{*this, 1}.equal(extent(getQuery(), 1),
-                                        heads * getKeys().getType().getDim(),
+  if (failed(Constraint{*this, 1}.times(extent(getQuery(), 1), heads,
+                                        getKeys().getType().getDim(),
                                         "the query's features")) ||
-      failed(
-          Constraint{*this, 2}.holds(!(getCandidates() && getKept()),
-                                     "candidates or kept blocks, not both")) ||
-      failed(Constraint{*this, 3}.holds(
-          bool(getCandidates() || getKept()) ? getBlockSize() > 0
-                                             : getBlockSize() == 0,
-          "a positive block_size exactly with candidates or kept blocks")))
+      failed(Constraint{*this, 2}.holds(!(getCandidates() && getKept()),
+                                        "candidates or kept blocks, not both")))
     return failure();
-  return Constraint{*this, 4}.holds(extent(getSelection(), 1) > 0,
-                                    "at least one selected position");
-}
-
-LogicalResult NoSelectionOp::verify() {
-  return Constraint{*this, 1}.holds(extent(getSelection(), 1) > 0,
-                                    "at least one column");
+  return Constraint{*this, 3}.holds(
+      getCandidates() || getKept() ? isExtent(getBlockSize())
+                                   : getBlockSize() == 0,
+      "a positive block_size exactly with candidates or kept blocks");
 }

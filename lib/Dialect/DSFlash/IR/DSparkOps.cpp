@@ -14,25 +14,28 @@ LogicalResult InsertFeatureOp::verify() {
       extent(getFeatures(), 1) % extent(getInput(), 1) == 0 &&
           static_cast<int64_t>(getSlot()) >= 0 &&
           static_cast<int64_t>(getSlot()) < slots,
-      "a slot of 0 to " + Twine(slots - 1) + " but got " + Twine(getSlot()));
+      "a slot of 0 to " + Twine(slots - 1) + " but got " +
+          Twine(static_cast<int64_t>(getSlot())));
 }
 
 LogicalResult DraftTokensOp::verify() {
-  return Constraint{*this, 1}.holds(static_cast<int64_t>(getNoise()) >= 0,
-                                    "a noise token that is not negative");
+  return Constraint{*this, 1}.holds(getNoise() <=
+                                        std::numeric_limits<int32_t>::max(),
+                                    "a noise token of 0 to 2147483647");
 }
 
 LogicalResult DraftAttentionOp::verify() {
   int64_t dim = extent(getKv(), 1), heads = getHeads();
-  if (failed(Constraint{*this, 1}.equal(extent(getQuery(), 1), heads * dim,
+  if (failed(Constraint{*this, 1}.times(extent(getQuery(), 1), heads, dim,
                                         "the query's features")) ||
       failed(Constraint{*this, 2}.equal(getWindow().getType().getDim(), dim,
                                         "the window's dim")) ||
       failed(Constraint{*this, 3}.shape(getSink().getType(), 1, heads,
-                                        "the sink")))
+                                        "the sink")) ||
+      failed(Constraint{*this, 4}.equal(getResult().getType(),
+                                        getQuery().getType(), "the result")))
     return failure();
-  return Constraint{*this, 4}.equal(getResult().getType(), getQuery().getType(),
-                                    "the result");
+  return verifySlidingWindow(*this, getSlidingWindow(), getWindow().getType());
 }
 
 LogicalResult AppendWindowOp::verify() {

@@ -32,36 +32,37 @@ LogicalResult EngramHashOp::verify() {
 LogicalResult EngramLookupOp::verify() {
   WeightType table = getTable().getType();
   FormatAttr format = table.getFormat();
-  if (failed(Constraint{*this, 1}.equal(
-          extent(getResult(), 1), extent(getRows(), 1) * table.getColumns(),
+  if (failed(Constraint{*this, 1}.times(
+          extent(getResult(), 1), extent(getRows(), 1), table.getColumns(),
           "the result's features")))
     return failure();
-  return Constraint{*this, 2}.holds(format.getElement() == Element::E4M3 &&
-                                        format.getScale() == Element::E8M0 &&
-                                        format.getBlockRows() == 1,
-                                    "a table of e4m3 with an e8m0 scale for "
-                                    "one row");
+  return Constraint{*this, 2}.holds(
+      table.getShape().size() == 2 && format.getElement() == Element::E4M3 &&
+          format.getScale() == Element::E8M0 && format.getBlockRows() == 1,
+      "a table of two extents of e4m3 with an e8m0 scale for one row");
 }
 
 LogicalResult EngramGateOp::verify() {
   int64_t streams = extent(getStream(), 1), features = extent(getStream(), 2);
-  if (failed(Constraint{*this, 1}.equal(
-          extent(getKv(), 1), (streams + 1) * features, "kv's features")) ||
+  if (failed(Constraint{*this, 1}.times(extent(getKv(), 1), streams + 1,
+                                        features, "kv's features")) ||
       failed(Constraint{*this, 2}.shape(getQueryWeight().getType(), streams,
                                         features, "the query weight")) ||
       failed(Constraint{*this, 2}.shape(getKeyWeight().getType(), streams,
-                                        features, "the key weight")))
+                                        features, "the key weight")) ||
+      failed(Constraint{*this, 3}.equal(extent(getGate(), 1), streams,
+                                        "the gate's extent")))
     return failure();
-  return Constraint{*this, 3}.equal(extent(getGate(), 1), streams,
-                                    "the gate's extent");
+  return Constraint{*this, 4}.holds(isEps(getEps()),
+                                    "eps to be finite and not negative");
 }
 
 LogicalResult EngramAddOp::verify() {
   int64_t streams = extent(getStream(), 1), features = extent(getStream(), 2);
   if (failed(Constraint{*this, 1}.equal(getResult().getType(),
                                         getStream().getType(), "the result")) ||
-      failed(Constraint{*this, 2}.equal(
-          extent(getKv(), 1), (streams + 1) * features, "kv's features")))
+      failed(Constraint{*this, 2}.times(extent(getKv(), 1), streams + 1,
+                                        features, "kv's features")))
     return failure();
   return Constraint{*this, 2}.equal(extent(getGate(), 1), streams,
                                     "the gate's extent");

@@ -73,7 +73,7 @@ void DispatchOp::getEffects(
 
 /// The buffer of one plane of packed rows: bytes where elements are packed.
 static MemRefType getPackedType(FormatAttr format, Plane plane, int64_t rows,
-                               int64_t scaleRows, int64_t columns) {
+                                int64_t scaleRows, int64_t columns) {
   MLIRContext *context = format.getContext();
   Type byte = IntegerType::get(context, 8);
   if (plane == Plane::Scale)

@@ -16,29 +16,38 @@ LogicalResult RouterOp::verify() {
                                             " chosen experts but got " +
                                             Twine(chosen))))
     return failure();
-  return Constraint{*this, 3}.holds(getTemperature().isFinite() &&
-                                        getTemperature().convertToFloat() > 0,
-                                    "a positive temperature");
+  return Constraint{*this, 3}.holds(getTemperature().isFiniteNonZero() &&
+                                        !getTemperature().isNegative() &&
+                                        getScaling().isFinite(),
+                                    "a finite positive temperature and a "
+                                    "finite scaling");
 }
 
 LogicalResult GroupByExpertOp::verify() {
   if (failed(Constraint{*this, 1}.equal(getOrder().getType(),
                                         getExperts().getType(), "the order")))
     return failure();
-  return Constraint{*this, 2}.holds(extent(getOffsets(), 0) >= 2,
+  return Constraint{*this, 2}.holds(extent(getOffsets(), 0) >= 2 &&
+                                        isExtent(extent(getOffsets(), 0)),
                                     "a static extent of at least 2 offsets");
 }
 
 LogicalResult ExpertLinearOp::verify() {
   WeightType weight = getWeight().getType();
-  if (failed(Constraint{*this, 1}.equal(weight.getShape().size(), 3,
-                                        "the weight's extents")) ||
-      failed(Constraint{*this, 1}.equal(weight.getExperts(),
-                                        extent(getOffsets(), 0) - 1,
-                                        "the weight's experts")) ||
+  bool forEachChoice = cast<ShapedType>(getInput().getType()).getRank() == 3;
+  if (failed(Constraint{*this, 1}.holds(
+          weight.getShape().size() == 3 &&
+              weight.getFormat().getElement() != Element::I32,
+          "a weight of three extents that is not i32")) ||
+      failed(Constraint{*this, 1}.equal(extent(getOffsets(), 0),
+                                        weight.getExperts() + 1,
+                                        "the offsets' extent")) ||
       failed(Constraint{*this, 2}.equal(extent(getInput(), -1),
                                         weight.getColumns(),
                                         "the input's features")) ||
+      (forEachChoice && failed(Constraint{*this, 2}.equal(
+                            extent(getInput(), 1), extent(getOrder(), 1),
+                            "the input's choices"))) ||
       failed(Constraint{*this, 3}.equal(extent(getResult(), 1),
                                         extent(getOrder(), 1),
                                         "the result's choices")))

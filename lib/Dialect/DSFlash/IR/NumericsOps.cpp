@@ -33,18 +33,20 @@ LogicalResult RMSNormOp::verify() {
       failed(Constraint{*this, 2}.shape(getWeight().getType(), 1,
                                         extent(getInput(), 1), "the weight")))
     return failure();
-  return Constraint{*this, 3}.holds(!getEps().isNegative(),
-                                    "eps not to be negative");
+  return Constraint{*this, 3}.holds(isEps(getEps()),
+                                    "eps to be finite and not negative");
 }
 
 /// C1 to C3 of every product: `groups` blocks along the diagonal.
 static LogicalResult verifyProduct(Operation *op, Value input,
                                    WeightType weight, Value result,
                                    int64_t groups) {
-  if (failed(Constraint{op, 1}.equal(weight.getShape().size(), 2,
-                                     "the weight's extents")) ||
-      failed(Constraint{op, 2}.equal(extent(input, 1),
-                                     groups * weight.getColumns(),
+  if (failed(Constraint{op, 1}.holds(
+          weight.getShape().size() == 2 &&
+              weight.getFormat().getElement() != Element::I32,
+          "a weight of two extents that is not i32")) ||
+      failed(Constraint{op, 2}.times(extent(input, 1), groups,
+                                     weight.getColumns(),
                                      "the input's features")))
     return failure();
   return Constraint{op, 3}.equal(extent(result, 1), weight.getRows(),

@@ -6,13 +6,14 @@ using namespace mlir;
 using namespace mlir::dsflash;
 
 LogicalResult EmbedOp::verify() {
-  Element element = getTable().getType().getFormat().getElement();
-  if (failed(Constraint{*this, 1}.holds(element == Element::F32 ||
-                                            element == Element::BF16,
-                                        "a table of f32 or bf16")))
+  WeightType table = getTable().getType();
+  Element element = table.getFormat().getElement();
+  if (failed(Constraint{*this, 1}.holds(
+          table.getShape().size() == 2 &&
+              (element == Element::F32 || element == Element::BF16),
+          "a table of two extents of f32 or bf16")))
     return failure();
-  return Constraint{*this, 2}.equal(extent(getResult(), 1),
-                                    getTable().getType().getColumns(),
+  return Constraint{*this, 2}.equal(extent(getResult(), 1), table.getColumns(),
                                     "the result's features");
 }
 
@@ -41,10 +42,9 @@ LogicalResult HCMixOp::verify() {
       failed(Constraint{*this, 3}.equal(extent(getComb(), 2), streams,
                                         "comb's destinations")))
     return failure();
-  return Constraint{*this, 4}.holds(getIterations() > 0 &&
-                                        !getEps().isNegative() &&
-                                        !getNormEps().isNegative(),
-                                    "positive iterations and no negative eps");
+  return Constraint{*this, 4}.holds(
+      isExtent(getIterations()) && isEps(getEps()) && isEps(getNormEps()),
+      "positive iterations and every eps to be finite and not negative");
 }
 
 LogicalResult HCCollapseOp::verify() {

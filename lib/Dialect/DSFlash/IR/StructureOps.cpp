@@ -11,7 +11,7 @@ using namespace mlir::dsflash;
 //===----------------------------------------------------------------------===//
 
 int64_t ParamOp::getLayerSpan() {
-  return getLayers() ? getLayers()->back() + 1 : 1;
+  return getLayers() ? int64_t(getLayers()->back()) + 1 : 1;
 }
 
 int64_t ParamOp::getSlotCount() {
@@ -21,23 +21,28 @@ int64_t ParamOp::getSlotCount() {
 
 LogicalResult ParamOp::verify() {
   auto layers = getLayers();
+  auto namesHold = [&](StringRef part, bool wanted) {
+    return getTensor().contains(part) == wanted &&
+           (!getScale() || getScale()->contains(part) == wanted);
+  };
   bool ascending =
       !layers ||
       (!layers->empty() && layers->front() >= 0 &&
        std::is_sorted(layers->begin(), layers->end()) &&
        std::adjacent_find(layers->begin(), layers->end()) == layers->end());
   if (failed(Constraint{*this, 1}.holds(
-          ascending && getTensor().contains("{l}") == layers.has_value(),
-          "ascending layers exactly when the name holds {l}")) ||
+          ascending && namesHold("{l}", layers.has_value()),
+          "ascending layers exactly when the names hold {l}")) ||
       failed(Constraint{*this, 2}.holds(
-          getTensor().contains("{e}") ==
-              (getWeightType().getShape().size() == 3),
-          "{e} in the name exactly when the type has experts")))
+          namesHold("{e}", getWeightType().getShape().size() == 3),
+          "{e} in the names exactly when the type has experts")) ||
+      failed(Constraint{*this, 3}.holds(
+          getScale().has_value() == getWeightType().getFormat().hasScale(),
+          "a scale name exactly when the format has a scale")))
     return failure();
-  return Constraint{*this, 3}.holds(getScale().has_value() ==
-                                        getWeightType().getFormat().hasScale(),
-                                    "a scale name exactly when the format has "
-                                    "a scale");
+  return Constraint{*this, 4}.holds(getSlotCount() <= 1 << 24,
+                                    "at most 16777216 slots but got " +
+                                        Twine(getSlotCount()));
 }
 
 LogicalResult ParamRefOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -107,59 +112,63 @@ static Value getSelectedKV(LayerOp layer) {
 
 LogicalResult LayerOp::verify() {
   Mode mode = getMode();
-  bool kv = bool(getGlobalKv()), selection = bool(getSelection()),
-       candidates = bool(getCandidates());
+  bool kv = bool(getGlobalKv()), selection = bool(getSelection());
   if (failed(Constraint{*this, 2}.holds(
           kv == (mode != Mode::Window) && selection == (mode == Mode::Reuse),
           "global KV unless window, a selection only to reuse, in mode " +
-              Twine(stringifyMode(mode)))) ||
-      failed(Constraint{*this, 5}.holds(
-          !candidates || mode == Mode::Full || mode == Mode::Reindex,
-          "candidates in modes full and reindex only")))
+              Twine(stringifyMode(mode)))))
     return failure();
-  if (candidates) {
-    LayerOp source = getProducer(getCandidates());
+  return Constraint{*this, 5}.holds(
+      !getCandidates() || mode == Mode::Full || mode == Mode::Reindex,
+      "candidates in modes full and reindex only");
+}
+
+/// C3 to C5: what a layer shares comes from layers that fit.
+static LogicalResult verifySources(LayerOp layer) {
+  if (Value candidates = layer.getCandidates()) {
+    LayerOp source = getProducer(candidates);
     bool fits = source ? (source.getMode() == Mode::Full ||
                           source.getMode() == Mode::Reindex) &&
-                             getGlobalKv().getType() ==
+                             layer.getGlobalKv().getType() ==
                                  source.getGlobalKv().getType()
-                       : isa<BlockArgument>(getOrigin(getCandidates()));
-    if (failed(Constraint{*this, 5}.holds(
+                       : isa<BlockArgument>(getOrigin(candidates));
+    if (failed(Constraint{layer, 5}.holds(
             fits, "candidates from a full or reindex layer over global KV of "
                   "the same type")))
       return failure();
   }
-  if (mode != Mode::Reindex && mode != Mode::Reuse)
+  if (layer.getMode() != Mode::Reindex && layer.getMode() != Mode::Reuse)
     return success();
-  Value used = getOrigin(getGlobalKv());
+  Value used = getOrigin(layer.getGlobalKv());
   LayerOp owner = getProducer(used);
-  if (failed(Constraint{*this, 3}.holds(owner ? owner.getMode() == Mode::Full
+  if (failed(Constraint{layer, 3}.holds(owner ? owner.getMode() == Mode::Full
                                               : isa<BlockArgument>(used),
                                         "global KV from a full layer")))
     return failure();
-  if (selection) {
-    LayerOp source = getProducer(getSelection());
-    bool fits = source ? source.getMode() != Mode::Window &&
-                             source.getMode() != Mode::Reuse &&
-                             getSelectedKV(source) == used
-                       : isa<BlockArgument>(getOrigin(getSelection()));
-    if (failed(Constraint{*this, 4}.holds(
-            fits, "a selection from a full or reindex layer over the same "
-                  "global KV")))
-      return failure();
-  }
-  return success();
+  Value selection = layer.getSelection();
+  if (!selection)
+    return success();
+  LayerOp source = getProducer(selection);
+  bool fits = source ? source.getMode() != Mode::Window &&
+                           source.getMode() != Mode::Reuse &&
+                           getSelectedKV(source) == used
+                     : isa<BlockArgument>(getOrigin(selection));
+  return Constraint{layer, 4}.holds(
+      fits, "a selection from a full or reindex layer over the same global KV");
 }
 
+/// Follows values across operations, so it runs once all of them are verified.
 LogicalResult LayerOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto callee = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
       *this, getCalleeAttr());
-  return Constraint{*this, 1}.holds(
-      callee &&
-          TypeRange(callee.getArgumentTypes()) ==
-              TypeRange(getOperandTypes()) &&
-          TypeRange(callee.getResultTypes()) == TypeRange(getResultTypes()),
-      "a function @" + getCallee() + " of the operand and result types");
+  if (failed(Constraint{*this, 1}.holds(
+          callee &&
+              TypeRange(callee.getArgumentTypes()) ==
+                  TypeRange(getOperandTypes()) &&
+              TypeRange(callee.getResultTypes()) == TypeRange(getResultTypes()),
+          "a function @" + getCallee() + " of the operand and result types")))
+    return failure();
+  return verifySources(*this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,16 +178,19 @@ LogicalResult LayerOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult ProbeOp::verify() {
   auto type = cast<ShapedType>(getInput().getType());
   Type element = type.getElementType();
+  bool fits =
+      (element.isF32() || element.isInteger(32) || element.isInteger(64)) &&
+      type.getRank() >= 1 && type.getRank() <= 3 &&
+      (isa<MemRefType>(type) ||
+       llvm::none_of(type.getShape().drop_front(), ShapedType::isDynamic));
   if (failed(Constraint{*this, 1}.holds(getName().contains("{l}") ==
                                             bool(getLayer()),
                                         "{l} in the name exactly when there "
                                         "is a layer")) ||
       failed(Constraint{*this, 2}.holds(
-          (element.isF32() || element.isInteger(32) || element.isInteger(64)) &&
-              type.getRank() >= 1 && type.getRank() <= 3,
-          "f32, i32 or i64 of rank 1 to 3")))
-    return failure();
-  if (failed(Constraint{*this, 3}.holds(getPositionsPerRow() > 0,
+          fits, "f32, i32 or i64 of rank 1 to 3, a tensor's extents after the "
+                "first being static")) ||
+      failed(Constraint{*this, 3}.holds(isExtent(getPositionsPerRow()),
                                         "positive positions_per_row")))
     return failure();
   bool passedOn = getResult() && getResult().getType() == type;

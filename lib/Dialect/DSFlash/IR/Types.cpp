@@ -1,6 +1,6 @@
 //===- Types.cpp - Formats, weights and state -----------------------------===//
 
-#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
+#include "Constraints.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -26,8 +26,11 @@ LogicalResult FormatAttr::verify(EmitError emitError, Element element,
                        << stringifyElement(scale);
   if (packed != (scale != Element::None))
     return emitError() << "(C2) expected a scale exactly for e4m3 and e2m1";
-  if (packed && (blockRows < 1 || blockColumns < 1))
-    return emitError() << "(C3) expected a positive block but got ["
+  bool fits = packed ? isExtent(blockRows) && isExtent(blockColumns)
+                     : blockRows == 0 && blockColumns == 0;
+  if (!fits)
+    return emitError() << "(C3) expected a positive block exactly with a scale "
+                          "but got ["
                        << blockRows << ", " << blockColumns << "]";
   return success();
 }
@@ -51,6 +54,32 @@ int64_t FormatAttr::getScaleCount(int64_t columns) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Extents
+//===----------------------------------------------------------------------===//
+
+bool mlir::dsflash::hasRowShape(RankedTensorType type) {
+  return type.getRank() >= 1 && type.isDynamicDim(0) && !type.getEncoding() &&
+         llvm::all_of(type.getShape().drop_front(), isExtent);
+}
+
+/// C1 of every type. Bounds what a type can ask for, so that products of
+/// extents and byte counts stay far below 2^63.
+static LogicalResult verifyExtents(EmitError emitError,
+                                   ArrayRef<int64_t> extents) {
+  constexpr int64_t maxElements = int64_t(1) << 48;
+  int64_t left = maxElements;
+  for (int64_t extent : extents) {
+    if (!isExtent(extent))
+      return emitError() << "(C1) expected extents of 1 to 2147483647 but got "
+                         << extent;
+    left /= extent;
+  }
+  if (left == 0)
+    return emitError() << "(C1) expected at most 2^48 elements";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // WeightType
 //===----------------------------------------------------------------------===//
 
@@ -59,9 +88,8 @@ LogicalResult WeightType::verify(EmitError emitError, ArrayRef<int64_t> shape,
   if (shape.size() != 2 && shape.size() != 3)
     return emitError() << "(C1) expected 2 or 3 extents but got "
                        << shape.size();
-  for (int64_t extent : shape)
-    if (extent < 1)
-      return emitError() << "(C1) expected positive extents but got " << extent;
+  if (failed(verifyExtents(emitError, shape)))
+    return failure();
   if (format.getElement() == Element::E2M1 && shape.back() % 2)
     return emitError() << "(C2) expected an even number of columns but got "
                        << shape.back();
@@ -72,21 +100,21 @@ LogicalResult WeightType::verify(EmitError emitError, ArrayRef<int64_t> shape,
 // State types
 //===----------------------------------------------------------------------===//
 
-namespace {
-LogicalResult verifyExtents(EmitError emitError, ArrayRef<int64_t> extents) {
-  for (int64_t extent : extents)
-    if (extent < 1)
-      return emitError() << "(C1) expected positive extents but got " << extent;
-  return success();
-}
-
-LogicalResult verifyRow(EmitError emitError, int64_t dim, FormatAttr format) {
+/// C2 of every state of packed rows.
+static LogicalResult verifyRow(EmitError emitError, int64_t dim,
+                               FormatAttr format) {
+  if (format.getElement() != Element::F32 &&
+      !(format.hasScale() && format.getBlockRows() == 1))
+    return emitError() << "(C2) expected a format of f32, or of e4m3 or e2m1 "
+                          "with blocks of one row, but got "
+                       << format;
   if (format.hasScale() && dim % format.getBlockColumns())
     return emitError() << "(C2) expected dim to be a multiple of "
                        << format.getBlockColumns() << " but got " << dim;
+  if (format.getElement() == Element::E2M1 && dim % 2)
+    return emitError() << "(C2) expected an even dim but got " << dim;
   return success();
 }
-} // namespace
 
 LogicalResult WindowType::verify(EmitError emitError, int64_t layers,
                                  int64_t slots, int64_t dim,

@@ -7,10 +7,11 @@ include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.td"
 include "dsflash/Dialect/DSFlash/IR/DSFlashEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 
-
+/// `<full>` in `dsflash.csa2` and `dsflash.layer`.
 def DSFlash_ModeAttr : EnumAttr<DSFlash_Dialect, DSFlash_Mode, "mode"> {
   let assemblyFormat = "`<` $value `>`";
 }
+/// `payload` in `dsflash.weight_data` and `dsflash.state_data`.
 def DSFlash_PlaneAttr : EnumAttr<DSFlash_Dialect, DSFlash_Plane, "plane"> {
   let assemblyFormat = "$value";
 }
@@ -25,7 +26,8 @@ def DSFlash_FormatAttr : AttrDef<DSFlash_Dialect, "Format"> {
 
     C1: the payload is f32, bf16, e4m3, e2m1 or i32.
     C2: the scale is none, e8m0 or e4m3, and e4m3 and e2m1 payloads need one.
-    C3: a block has at least one row and one column when there is a scale.
+    C3: a block has 1 to 2^31 - 1 rows and columns when there is a scale, and
+        neither when there is none.
 
     Example:
 

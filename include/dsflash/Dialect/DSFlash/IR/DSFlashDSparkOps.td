@@ -15,6 +15,13 @@ def DSFlash_InsertFeatureOp : DSFlash_ModelOp<"insert_feature"> {
 
     C1: features and result have the same type.
     C2: the slot lies inside the features.
+
+    Example:
+
+    ```mlir
+    %all = dsflash.insert_feature %x into %features {slot = 1 : i64}
+      : (tensor<?x64xf32>, tensor<?x192xf32>) -> tensor<?x192xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor2:$input, DSFlash_Tensor2:$features, I64Attr:$slot);
   let results = (outs DSFlash_Tensor2:$result);
@@ -27,11 +34,18 @@ def DSFlash_DraftTokensOp : DSFlash_ModelOp<"draft_tokens"> {
     Row i of a sequence's block is its last token for i = 0 and the noise token
     for every other row (SPEC section 3, DSpark).
 
-    Shapes: last [sequences], sequence [n], extents [sequences, 2] to [n].
+    Shapes: last [sequences], sequence [n], extents [sequences, 2] to [n] (token ids).
 
-    C1: the noise token is not negative.
+    C1: the noise token is 0 to 2^31 - 1.
+
+    Example:
+
+    ```mlir
+    %ids = dsflash.draft_tokens %last rows(%sequence, %extents) {noise = 511 : i64}
+      : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> tensor<?xi32>
+    ```
   }];
-  let arguments = (ins DSFlash_Ids:$last, DSFlash_Ids:$sequence, DSFlash_IdTable:$extents, I64Attr:$noise);
+  let arguments = (ins DSFlash_Ids:$last, DSFlash_Ids:$sequence, DSFlash_Extents:$extents, I64Attr:$noise);
   let results = (outs DSFlash_Ids:$result);
   let assemblyFormat = "$last `rows` `(` $sequence `,` $extents `)` attr-dict `:` functional-type(operands, results)";
 }
@@ -49,10 +63,21 @@ def DSFlash_DraftAttentionOp : DSFlash_ModelOp<"draft_attention"> {
     C2: the window has kv's features as dim.
     C3: the sink has one row of `heads` columns.
     C4: the result has q's type.
+    C5: sliding_window is positive and the ring has at least as many slots.
+
+    Example:
+
+    ```mlir
+    %y = dsflash.draft_attention %q, %kv window %window[%layer] sink %sink
+        rows(%sequence, %position, %extents) {heads = 8 : i64, sliding_window = 8 : i64}
+      : (tensor<?x512xf32>, tensor<?x64xf32>, !dsflash.window<layers = 10, slots = 13, dim = 64, <e4m3, e8m0, [1, 32]>>, index,
+         !dsflash.weight<[1, 8], <f32>>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+      -> tensor<?x512xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor2:$query, DSFlash_Tensor2:$kv, DSFlash_WindowType:$window,
     Index:$layer, DSFlash_WeightType:$sink,
-    DSFlash_Ids:$sequence, DSFlash_Ids:$position, DSFlash_IdTable:$extents,
+    DSFlash_Ids:$sequence, DSFlash_Ids:$position, DSFlash_Extents:$extents,
     I64Attr:$heads, I64Attr:$sliding_window, UnitAttr:$round_probabilities);
   let results = (outs DSFlash_Tensor2:$result);
   let assemblyFormat = [{
@@ -71,9 +96,18 @@ def DSFlash_AppendWindowOp : DSFlash_ModelOp<"append_window"> {
 
     C1: the window has kv's features as dim.
     C2: the window keeps its type.
+
+    Example:
+
+    ```mlir
+    %after = dsflash.append_window %kv to %window[%layer] rows(%sequence, %position, %extents)
+      : (tensor<?x64xf32>, !dsflash.window<layers = 10, slots = 13, dim = 64, <e4m3, e8m0, [1, 32]>>, index,
+         tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+      -> !dsflash.window<layers = 10, slots = 13, dim = 64, <e4m3, e8m0, [1, 32]>>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor2:$kv, DSFlash_WindowType:$window, Index:$layer,
-    DSFlash_Ids:$sequence, DSFlash_Ids:$position, DSFlash_IdTable:$extents);
+    DSFlash_Ids:$sequence, DSFlash_Ids:$position, DSFlash_Extents:$extents);
   let results = (outs DSFlash_WindowType:$window_after);
   let assemblyFormat = [{
     $kv `to` $window `[` $layer `]` `rows` `(` $sequence `,` $position `,` $extents `)`
@@ -90,6 +124,13 @@ def DSFlash_ConfidenceOp : DSFlash_ModelOp<"confidence"> {
     Shapes: hidden [n, d], embed [m, rank], weight [1, d + rank], rows [m] to [n].
 
     C1: the weight has one row of d + rank columns.
+
+    Example:
+
+    ```mlir
+    %confidence = dsflash.confidence %hidden, %embed, %w, %rows
+      : (tensor<?x64xf32>, tensor<?x16xf32>, !dsflash.weight<[1, 80], <bf16>>, tensor<?xi32>) -> tensor<?xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor2:$hidden, DSFlash_Tensor2:$embed, DSFlash_WeightType:$weight, DSFlash_Ids:$rows);
   let results = (outs DSFlash_Tensor1:$result);

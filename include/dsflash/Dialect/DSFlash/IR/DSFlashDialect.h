@@ -28,6 +28,14 @@
 
 #include "dsflash/Dialect/DSFlash/IR/DSFlashOpInterfaces.h.inc"
 
+namespace mlir::dsflash {
+
+/// Whether only the first extent is dynamic, the others being static and 1 to
+/// 2^31 - 1.
+bool hasRowShape(RankedTensorType type);
+
+} // namespace mlir::dsflash
+
 #define GET_OP_CLASSES
 #include "dsflash/Dialect/DSFlash/IR/DSFlashOps.h.inc"
 

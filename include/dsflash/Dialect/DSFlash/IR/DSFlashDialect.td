@@ -25,6 +25,12 @@ def DSFlash_Dialect : Dialect {
     `dsflash.state_data`) is what the model level becomes: destination-passing
     launches of kernel functions that read packed weights and state in place.
 
+    A tensor of the model level has a dynamic first extent (rows, sequences or
+    chosen rows); all other extents are static, 1 to 2^31 - 1, and so are the
+    extents of weights and states. Features and dims count elements, positions
+    count tokens from 0 on, eps and factors are plain numbers. A weight that is
+    no matrix of a product is f32 or bf16.
+
     Constraints are numbered (C1, C2, ...) in each description; the verifier
     names the number.
   }];

@@ -21,9 +21,18 @@ def DSFlash_EngramHashOp : DSFlash_ModelOp<"engram_hash"> {
     C2: the result has as many columns as there are primes, a multiple of look_back's columns.
     C3: every prime is at least 2.
     C4: the token map is one i32 row that holds the pad token.
+
+    Example:
+
+    ```mlir
+    %rows = dsflash.engram_hash %tokens, %look_back map %map rows(%sequence, %extents)
+        {multipliers = array<i64: 7, 11, 13>, pad = 2 : i64, primes = array<i64: 31, 37, 41, 43>}
+      : (tensor<?xi32>, tensor<?x2xi32>, !dsflash.weight<[1, 512], <i32>>, tensor<?xi32>, tensor<?x2xi32>)
+      -> tensor<?x4xi64>
+    ```
   }];
   let arguments = (ins DSFlash_Ids:$tokens, DSFlash_IdTable:$look_back, DSFlash_WeightType:$token_map,
-    DSFlash_Ids:$sequence, DSFlash_IdTable:$extents,
+    DSFlash_Ids:$sequence, DSFlash_Extents:$extents,
     DenseI64ArrayAttr:$multipliers, DenseI64ArrayAttr:$primes, I64Attr:$pad);
   let results = (outs DSFlash_RowIds:$result);
   let assemblyFormat = [{
@@ -35,10 +44,19 @@ def DSFlash_EngramHashOp : DSFlash_ModelOp<"engram_hash"> {
 def DSFlash_EngramLookupOp : DSFlash_ModelOp<"engram_lookup"> {
   let summary = "values of table rows, side by side";
   let description = [{
-    Shapes: rows [n, c], table [entries, dim] to [n, c * dim] (SPEC section 3, Engram).
+    result[i] = the decoded table rows rows[i, 0], rows[i, 1], ... (SPEC section 3, Engram).
+
+    Shapes: rows [n, c] (each 0 to entries - 1), table [entries, dim] to [n, c * dim].
 
     C1: the result's features are c times the table's columns.
-    C2: the table's format is e4m3 with an e8m0 scale for one row.
+    C2: the table has two extents and is e4m3 with an e8m0 scale for one row.
+
+    Example:
+
+    ```mlir
+    %x = dsflash.engram_lookup %rows, %table
+      : (tensor<?x4xi64>, !dsflash.weight<[152, 32], <e4m3, e8m0, [1, 32]>>) -> tensor<?x128xf32>
+    ```
   }];
   let arguments = (ins DSFlash_RowIds:$rows, DSFlash_WeightType:$table);
   let results = (outs DSFlash_Tensor2:$result);
@@ -58,6 +76,15 @@ def DSFlash_EngramGateOp : DSFlash_ModelOp<"engram_gate"> {
     C1: kv has (s + 1) d features.
     C2: both weights are [s, d].
     C3: the result has s features.
+    C4: eps is finite and not negative.
+
+    Example:
+
+    ```mlir
+    %gate = dsflash.engram_gate %stream, %kv, %query_weight, %key_weight {eps = 1.000000e-20 : f32}
+      : (tensor<?x4x64xf32>, tensor<?x320xf32>, !dsflash.weight<[4, 64], <bf16>>, !dsflash.weight<[4, 64], <bf16>>)
+      -> tensor<?x4xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor3:$stream, DSFlash_Tensor2:$kv,
     DSFlash_WeightType:$query_weight, DSFlash_WeightType:$key_weight, F32Attr:$eps);
@@ -74,6 +101,13 @@ def DSFlash_EngramAddOp : DSFlash_RoundableOp<"engram_add"> {
 
     C1: stream and result have the same type.
     C2: kv has (s + 1) d features and gate s.
+
+    Example:
+
+    ```mlir
+    %next = dsflash.engram_add %stream, %kv, %gate
+      : (tensor<?x4x64xf32>, tensor<?x320xf32>, tensor<?x4xf32>) -> tensor<?x4x64xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor3:$stream, DSFlash_Tensor2:$kv, DSFlash_Tensor2:$gate, UnitAttr:$rounded);
   let results = (outs DSFlash_Tensor3:$result);

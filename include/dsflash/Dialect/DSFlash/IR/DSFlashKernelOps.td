@@ -19,12 +19,14 @@ def DSFlash_DispatchOp : DSFlash_Op<"dispatch", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "parallel launch of a kernel function over a range of items";
   let description = [{
-    Runs @kernel(begin, end, ins..., outs...) over disjoint pieces of [0, grid).
-    The result does not depend on the pieces. On tensors the results are the
-    outs after the launch; on buffers there are none. `writes_state` says
-    that the kernel writes a state among its ins.
+    Runs @kernel(begin, end, ins..., outs...) over disjoint pieces of [0, grid),
+    counted in items that the kernel defines (DESIGN, kernel level). The result does not
+    depend on the pieces. On tensors the results are the outs after the launch; on
+    buffers there are none. `writes_state` says that the kernel writes a state among its
+    ins. With `call` the kernel takes the call's context first.
 
-    C1: the kernel is a function of two indices and buffers of the operands' shapes.
+    C1: the kernel is a function of the call's context, if any, two indices and buffers of
+        the operands' shapes, without results.
     C2: on tensors there is one result of its type for each of the outs.
 
     Example:
@@ -50,10 +52,21 @@ def DSFlash_DispatchOp : DSFlash_Op<"dispatch", [
 def DSFlash_WeightDataOp : DSFlash_Op<"weight_data", [Pure, AttrSizedOperandSegments]> {
   let summary = "a plane of a parameter's bytes";
   let description = [{
-    The checkpoint's bytes in place, of one expert where the type has experts.
+    The checkpoint's bytes in place, of one expert where the type has experts
+    (SPEC section 4).
+
+    Shapes: payload [rows, columns] of f32, bf16 or i32, or [rows, bytes] of i8 where
+    elements are packed; scale [scale rows, scales of a row] of i8.
 
     C1: an expert is named exactly when the weight has experts.
-    C2: the memref is static and as large as the plane.
+    C2: the memref is static and as large as the plane, which the format has.
+
+    Example:
+
+    ```mlir
+    %scale = dsflash.weight_data scale %w[%expert]
+      : <[16, 32, 64], <e2m1, e8m0, [1, 32]>> -> memref<32x2xi8>
+    ```
   }];
   let arguments = (ins Optional<DSFlash_Context>:$call, DSFlash_WeightType:$weight, Optional<Index>:$expert, DSFlash_PlaneAttr:$plane);
   let results = (outs AnyMemRef:$result);
@@ -66,8 +79,20 @@ def DSFlash_WeightDataOp : DSFlash_Op<"weight_data", [Pure, AttrSizedOperandSegm
 def DSFlash_StateDataOp : DSFlash_Op<"state_data", [Pure]> {
   let summary = "a plane of one sequence's state";
   let description = [{
-    C1: the memref is [rows, bytes of a row's plane] of i8, or [rows, elements]
-        of f32 where the format is f32.
+    The packed rows of one sequence in place (SPEC section 1, 890 bytes a token).
+
+    Shapes: payload [rows, bytes of a row] of i8, or [rows, elements] of f32 where the
+    format is f32; scale [rows, scales of a row] of i8. The rows of a window are those of
+    all its layers, a row of pending groups is kv, then gate.
+
+    C1: the memref has this shape and the format has the plane.
+
+    Example:
+
+    ```mlir
+    %rows = dsflash.state_data payload %global[%sequence]
+      : !dsflash.global_kv<rows = 2048, dim = 64, ratio = 2, <e2m1, e4m3, [1, 16]>> -> memref<2048x32xi8>
+    ```
   }];
   let arguments = (ins Optional<DSFlash_Context>:$call, DSFlash_AnyState:$state, Index:$sequence, DSFlash_PlaneAttr:$plane);
   let results = (outs AnyMemRef:$result);

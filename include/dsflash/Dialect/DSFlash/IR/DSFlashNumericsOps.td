@@ -12,11 +12,15 @@ def DSFlash_RoundOp : DSFlash_ModelOp<"round", [AllTypesMatch<["input", "result"
     section 2). `point` names the rounding point; numerics passes and tests
     select by it.
 
-    Shapes: any f32 tensor to the same.
+    Shapes: [n, features] or [n, k, features] to the same.
 
     C1: the point has a name.
 
-    Example: `%y = dsflash.round %x {point = "attn.q"} : tensor<?x64xf32>`
+    Example:
+
+    ```mlir
+    %y = dsflash.round %x {point = "attn.q"} : tensor<?x64xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor:$input, StrAttr:$point);
   let results = (outs DSFlash_Tensor:$result);
@@ -38,7 +42,11 @@ def DSFlash_QuantizeOp : DSFlash_ModelOp<"quantize", [AllTypesMatch<["input", "r
     C3: the point has a name.
 
     Example:
-    `%y = dsflash.quantize %x {format = #dsflash.format<e4m3, e8m0, [1, 32]>, point = "attn.x"} : tensor<?x64xf32>`
+
+    ```mlir
+    %y = dsflash.quantize %x {format = #dsflash.format<e4m3, e8m0, [1, 32]>, point = "attn.x"}
+      : tensor<?x64xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor:$input, DSFlash_FormatAttr:$format, StrAttr:$point);
   let results = (outs DSFlash_Tensor:$result);
@@ -48,9 +56,18 @@ def DSFlash_QuantizeOp : DSFlash_ModelOp<"quantize", [AllTypesMatch<["input", "r
 def DSFlash_ScaleOp : DSFlash_ModelOp<"scale", [AllTypesMatch<["input", "result"]>]> {
   let summary = "multiply by a constant";
   let description = [{
-    x * factor in f32 (index weights: (heads * dim)^-0.5, SPEC section 3).
+    x * factor in f32 (index weights: (heads * dim)^-0.5, SPEC section 3,
+    indexer).
+
+    Shapes: [n, features] or [n, k, features] to the same.
 
     C1: the factor is finite.
+
+    Example:
+
+    ```mlir
+    %y = dsflash.scale %x {factor = 0.125 : f32} : tensor<?x4xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor:$input, F32Attr:$factor);
   let results = (outs DSFlash_Tensor:$result);
@@ -66,7 +83,14 @@ def DSFlash_RMSNormOp : DSFlash_RoundableOp<"rms_norm"> {
 
     C1: input and result have the same type.
     C2: the weight has one row of d columns.
-    C3: eps is not negative.
+    C3: eps is finite and not negative.
+
+    Example:
+
+    ```mlir
+    %y = dsflash.rms_norm %x, %w {eps = 1.000000e-20 : f32}
+      : (tensor<?x64xf32>, !dsflash.weight<[1, 64], <bf16>>) -> tensor<?x64xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor2:$input, DSFlash_WeightType:$weight,
                        F32Attr:$eps, UnitAttr:$rounded);
@@ -89,9 +113,16 @@ def DSFlash_LinearOp : DSFlash_ProductOp<"linear"> {
 
     Shapes: x [n, in], W [out, in] to [n, out].
 
-    C1: the weight has two extents.
+    C1: the weight has two extents and is not i32.
     C2: the input's features are the weight's columns.
     C3: the result's features are the weight's rows.
+
+    Example:
+
+    ```mlir
+    %y = dsflash.linear %x, %w
+      : (tensor<?x64xf32>, !dsflash.weight<[32, 64], <e4m3, e8m0, [32, 32]>>) -> tensor<?x32xf32>
+    ```
   }];
 }
 
@@ -104,7 +135,16 @@ def DSFlash_ProjectOp : DSFlash_ProductOp<"project"> {
 
     Shapes: x [n, d], W [head_dim, d] to [n, head_dim].
 
-    C1, C2, C3: as for `dsflash.linear`.
+    C1: the weight has two extents and is not i32.
+    C2: the input's features are the weight's columns.
+    C3: the result's features are the weight's rows.
+
+    Example:
+
+    ```mlir
+    %latent = dsflash.project %x, %w
+      : (tensor<?x64xf32>, !dsflash.weight<[16, 64], <bf16>>) -> tensor<?x16xf32>
+    ```
   }];
 }
 
@@ -116,10 +156,17 @@ def DSFlash_GroupedLinearOp : DSFlash_RoundableOp<"grouped_linear"> {
 
     Shapes: x [n, groups * in], W [groups * out, in] to [n, groups * out].
 
-    C1: the weight has two extents.
+    C1: the weight has two extents and is not i32.
     C2: the input's features are groups times the weight's columns.
     C3: the result's features are the weight's rows.
     C4: groups is positive and divides the weight's rows.
+
+    Example:
+
+    ```mlir
+    %y = dsflash.grouped_linear %x, %w {groups = 2 : i64}
+      : (tensor<?x128xf32>, !dsflash.weight<[32, 64], <e4m3, e8m0, [32, 32]>>) -> tensor<?x32xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor2:$input, DSFlash_WeightType:$weight,
                        I64Attr:$groups, UnitAttr:$rounded);

@@ -8,12 +8,19 @@ include "dsflash/Dialect/DSFlash/IR/DSFlashOpBase.td"
 def DSFlash_EmbedOp : DSFlash_ModelOp<"embed"> {
   let summary = "rows of an embedding table";
   let description = [{
-    result[i] = table[ids[i]].
+    result[i] = table[ids[i]] (SPEC section 4, embed.weight).
 
-    Shapes: ids [n], table [vocabulary, d] to [n, d].
+    Shapes: ids [n] (token ids), table [vocabulary, d] to [n, d].
 
-    C1: the table's format is f32 or bf16.
+    C1: the table has two extents and is f32 or bf16.
     C2: the result's features are the table's columns.
+
+    Example:
+
+    ```mlir
+    %x = dsflash.embed %ids, %table
+      : (tensor<?xi32>, !dsflash.weight<[512, 64], <bf16>>) -> tensor<?x64xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Ids:$ids, DSFlash_WeightType:$table);
   let results = (outs DSFlash_Tensor2:$result);
@@ -30,6 +37,12 @@ def DSFlash_HCInitOp : DSFlash_ModelOp<"hc_init"> {
 
     C1: the stream's features are those of the input.
     C2: stream and collapse weights agree on s.
+
+    Example:
+
+    ```mlir
+    %stream, %pre = dsflash.hc_init %x : (tensor<?x64xf32>) -> (tensor<?x4x64xf32>, tensor<?x4xf32>)
+    ```
   }];
   let arguments = (ins DSFlash_Tensor2:$input);
   let results = (outs DSFlash_Tensor3:$stream, DSFlash_Tensor2:$pre);
@@ -52,7 +65,16 @@ def DSFlash_HCMixOp : DSFlash_ModelOp<"hc_mix"> {
     C1: fn has (2 + s) s rows and s d columns.
     C2: base has one row of (2 + s) s columns and scale one of 3.
     C3: the results have the extents above.
-    C4: iterations is positive and neither eps is negative.
+    C4: iterations is 1 to 2^31 - 1, both eps are finite and not negative.
+
+    Example:
+
+    ```mlir
+    %pre, %post, %comb = dsflash.hc_mix %stream, %fn, %base, %scale
+        {eps = 9.99999997E-7 : f32, iterations = 20 : i64, norm_eps = 1.000000e-20 : f32}
+      : (tensor<?x4x64xf32>, !dsflash.weight<[24, 256], <f32>>, !dsflash.weight<[1, 24], <f32>>, !dsflash.weight<[1, 3], <f32>>)
+      -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4x4xf32>)
+    ```
   }];
   let arguments = (ins DSFlash_Tensor3:$stream, DSFlash_WeightType:$fn,
     DSFlash_WeightType:$base, DSFlash_WeightType:$scale,
@@ -71,6 +93,12 @@ def DSFlash_HCCollapseOp : DSFlash_RoundableOp<"hc_collapse"> {
 
     C1: stream and pre agree on s.
     C2: the result's features are the stream's.
+
+    Example:
+
+    ```mlir
+    %x = dsflash.hc_collapse %stream, %pre : (tensor<?x4x64xf32>, tensor<?x4xf32>) -> tensor<?x64xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor3:$stream, DSFlash_Tensor2:$pre, UnitAttr:$rounded);
   let results = (outs DSFlash_Tensor2:$result);
@@ -88,6 +116,13 @@ def DSFlash_HCExpandOp : DSFlash_RoundableOp<"hc_expand"> {
     C1: the result has the stream's type.
     C2: the input's features are the stream's.
     C3: post and comb agree with the stream on s.
+
+    Example:
+
+    ```mlir
+    %next = dsflash.hc_expand %x, %stream, %post, %comb
+      : (tensor<?x64xf32>, tensor<?x4x64xf32>, tensor<?x4xf32>, tensor<?x4x4xf32>) -> tensor<?x4x64xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor2:$input, DSFlash_Tensor3:$stream,
     DSFlash_Tensor2:$post, DSFlash_Tensor3:$comb, UnitAttr:$rounded);
@@ -103,6 +138,12 @@ def DSFlash_StreamMeanOp : DSFlash_RoundableOp<"stream_mean"> {
     Shapes: stream [n, s, d] to [n, d].
 
     C1: the result's features are the stream's.
+
+    Example:
+
+    ```mlir
+    %mean = dsflash.stream_mean %stream : (tensor<?x4x64xf32>) -> tensor<?x64xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor3:$stream, UnitAttr:$rounded);
   let results = (outs DSFlash_Tensor2:$result);
@@ -112,11 +153,18 @@ def DSFlash_StreamMeanOp : DSFlash_RoundableOp<"stream_mean"> {
 def DSFlash_GatherRowsOp : DSFlash_ModelOp<"gather_rows"> {
   let summary = "choose rows";
   let description = [{
-    result[i] = x[rows[i]].
+    result[i] = x[rows[i]]: logits are computed only for the rows that a call asks for
+    (SPEC section 3, CED prefill).
 
-    Shapes: x [n, d], rows [m] to [m, d].
+    Shapes: x [n, d], rows [m] (each 0 to n - 1) to [m, d].
 
     C1: input and result have the same features.
+
+    Example:
+
+    ```mlir
+    %y = dsflash.gather_rows %x, %rows : (tensor<?x64xf32>, tensor<?xi32>) -> tensor<?x64xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor2:$input, DSFlash_Ids:$rows);
   let results = (outs DSFlash_Tensor2:$result);
@@ -126,13 +174,20 @@ def DSFlash_GatherRowsOp : DSFlash_ModelOp<"gather_rows"> {
 def DSFlash_AddRowsOp : DSFlash_ModelOp<"add_rows"> {
   let summary = "add to chosen rows";
   let description = [{
-    result = into, with result[rows[i]] += x[i]. Takes the place of `into`; the
-    chosen rows differ.
+    result = into, with result[rows[i]] += x[i]: the Markov term of drafted logits (SPEC
+    section 3, DSpark). Takes the place of `into`; the chosen rows differ.
 
-    Shapes: x [m, d], into [n, d], rows [m] to [n, d].
+    Shapes: x [m, d], into [n, d], rows [m] (each 0 to n - 1) to [n, d].
 
     C1: `into` and the result have the same type.
     C2: the input's features are those of the result.
+
+    Example:
+
+    ```mlir
+    %y = dsflash.add_rows %x, %into, %rows
+      : (tensor<?x512xf32>, tensor<?x512xf32>, tensor<?xi32>) -> tensor<?x512xf32>
+    ```
   }];
   let arguments = (ins DSFlash_Tensor2:$input, DSFlash_Tensor2:$into, DSFlash_Ids:$rows);
   let results = (outs DSFlash_Tensor2:$result);

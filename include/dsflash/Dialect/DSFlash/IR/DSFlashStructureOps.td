@@ -10,12 +10,14 @@ def DSFlash_ParamOp : DSFlash_Op<"param", [Symbol, HasParent<"::mlir::ModuleOp">
   let summary = "a parameter of the checkpoint";
   let description = [{
     Declares the tensors `tensor` (and `scale`), in whose names "{l}" stands for a layer and
-    "{e}" for an expert. Weights are symbols, never constants: the runtime maps them and fills a table
-    of addresses. `from_tokenizer` marks the Engram token map.
+    "{e}" for an expert (SPEC section 4). Weights are symbols, never constants: the runtime maps
+    them and fills a table of addresses, one slot for each layer, expert and plane.
+    `from_tokenizer` marks the Engram token map.
 
-    C1: "{l}" is in the name exactly when there are layers, which ascend from 0 on.
-    C2: "{e}" is in the name exactly when the type has experts.
+    C1: "{l}" is in the names exactly when there are layers, which ascend from 0 on.
+    C2: "{e}" is in the names exactly when the type has experts.
     C3: there is a scale name exactly when the format has a scale.
+    C4: there are at most 2^24 slots.
 
     Example:
 
@@ -43,12 +45,16 @@ def DSFlash_ParamOp : DSFlash_Op<"param", [Symbol, HasParent<"::mlir::ModuleOp">
 def DSFlash_ParamRefOp : DSFlash_Op<"param_ref", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a parameter of one layer";
   let description = [{
-    A table lookup at run time.
+    A table lookup at run time (SPEC section 4, names of a layer).
 
     C1: the symbol is a parameter of this type.
     C2: there is a layer exactly when the parameter has layers.
 
-    Example: `%w = dsflash.param_ref @attn.wkv[%layer] : !dsflash.weight<[64, 128], <e4m3, e8m0, [32, 32]>>`
+    Example:
+
+    ```mlir
+    %w = dsflash.param_ref @attn.wkv[%layer] : <[64, 128], <e4m3, e8m0, [32, 32]>>
+    ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$param, Optional<Index>:$layer);
   let results = (outs DSFlash_WeightType:$result);
@@ -71,6 +77,16 @@ def DSFlash_EncoderOp : DSFlash_StackOp<"encoder"> {
     needs no more than these and the projection.
 
     C1: the body yields the results.
+
+    Example:
+
+    ```mlir
+    %encoded = dsflash.encoder : tensor<?x4x64xf32> {
+      %h = dsflash.layer <window> @window_layer(%layer, %stream)
+        : (index, tensor<?x4x64xf32>) -> tensor<?x4x64xf32>
+      dsflash.yield %h : tensor<?x4x64xf32>
+    }
+    ```
   }];
 }
 
@@ -82,12 +98,32 @@ def DSFlash_DecoderOp : DSFlash_StackOp<"decoder"> {
     KV made from it (CED, SPEC section 1).
 
     C1: the body yields the results.
+
+    Example:
+
+    ```mlir
+    %decoded = dsflash.decoder : tensor<?x4x64xf32> {
+      %h = dsflash.layer <window> @window_layer(%layer, %encoded)
+        : (index, tensor<?x4x64xf32>) -> tensor<?x4x64xf32>
+      dsflash.yield %h : tensor<?x4x64xf32>
+    }
+    ```
   }];
 }
 
 def DSFlash_YieldOp : DSFlash_Op<"yield", [Pure, Terminator, ReturnLike,
     ParentOneOf<["EncoderOp", "DecoderOp"]>]> {
   let summary = "results of an encoder or decoder";
+  let description = [{
+    Ends the body of a `dsflash.encoder` or `dsflash.decoder` (SPEC section 1, layer plan);
+    their C1 compares the types.
+
+    Example:
+
+    ```mlir
+    dsflash.yield %h : tensor<?x4x64xf32>
+    ```
+  }];
   let arguments = (ins Variadic<AnyType>:$results);
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
   let assemblyFormat = "attr-dict ($results^ `:` type($results))?";
@@ -109,15 +145,16 @@ def DSFlash_LayerOp : DSFlash_Op<"layer", [Pure, AttrSizedOperandSegments,
     C3: global KV of a reindex or reuse layer comes from a full layer (or from outside of
         the function).
     C4: the selection of a reuse layer comes from a full or reindex layer that
-        used the same global KV.
+        used the same global KV (or from outside of the function).
     C5: candidates, in modes full and reindex only, come from a full or reindex
-        layer over global KV of the same type.
+        layer over global KV of the same type (or from outside of the function).
 
     Example:
 
     ```mlir
-    %h1, %pre1, %w1 = dsflash.layer <reuse> @reuse_layer(%layer, %h0, %pre0, %w0)
-      global_kv %kv selection %selection : (...) -> (...)
+    %h = dsflash.layer <reuse> @reuse_layer(%layer, %stream) global_kv %kv selection %selected
+      : (index, tensor<?x4x64xf32>, !dsflash.global_kv<rows = 2048, dim = 64, ratio = 2, <e2m1, e4m3, [1, 16]>>, tensor<?x16xi32>)
+      -> tensor<?x4x64xf32>
     ```
   }];
   let arguments = (ins DSFlash_ModeAttr:$mode, FlatSymbolRefAttr:$callee, Variadic<AnyType>:$inputs,
@@ -134,15 +171,23 @@ def DSFlash_LayerOp : DSFlash_Op<"layer", [Pure, AttrSizedOperandSegments,
 def DSFlash_ProbeOp : DSFlash_Op<"probe"> {
   let summary = "named observation point";
   let description = [{
-    Passes a tensor on; a run may record or replace it there (golden names). In
+    Passes a tensor on; a run may record or replace it there (golden names, SPEC section 2:
+    reference runs are forced through them). In
     the name "{l}" stands for the layer. With `positions_per_row` r > 1 only rows of positions
     r - 1 modulo r count. Without `--probes` a pass removes it. On a buffer there is no
     result: the buffer itself is recorded or replaced.
 
     C1: "{l}" is in the name exactly when there is a layer.
-    C2: the input is f32, i32 or i64 of rank 1 to 3.
-    C3: positions_per_row is positive.
+    C2: the input is f32, i32 or i64 of rank 1 to 3; a tensor's extents after the first are
+        static.
+    C3: positions_per_row is 1 to 2^31 - 1.
     C4: a tensor has a result of its type, a buffer has none.
+
+    Example:
+
+    ```mlir
+    %y = dsflash.probe "layers.{l}.attn.out"[%layer] %x : tensor<?x64xf32>
+    ```
   }];
   let arguments = (ins AnyTypeOf<[AnyRankedTensor, AnyMemRef]>:$input, StrAttr:$name, Optional<Index>:$layer,
                        DefaultValuedAttr<I64Attr, "1">:$positions_per_row);

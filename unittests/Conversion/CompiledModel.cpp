@@ -1,6 +1,6 @@
-//===- CompiledModule.cpp - Model IR that tests can call ------------------===//
+//===- CompiledModel.cpp - Model IR that tests can call -------------------===//
 
-#include "CompiledModule.h"
+#include "CompiledModel.h"
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
 #include "dsflash/Pipelines/Pipelines.h"
 #include "dsflash/Target/NativeCode.h"
@@ -79,7 +79,7 @@ void runBackwards(void *user, dsf_task task, void *context, int64_t count) {
 }
 } // namespace
 
-CompiledModule::CompiledModule(const std::string &text) {
+CompiledModel::CompiledModel(const std::string &text) {
   llvm::SmallString<64> path;
   if (llvm::sys::fs::createTemporaryFile("dsflash", "so", path))
     llvm::report_fatal_error("no temporary file");
@@ -93,10 +93,10 @@ CompiledModule::CompiledModule(const std::string &text) {
   module = query();
 }
 
-CompiledModule::~CompiledModule() { dlclose(library); }
+CompiledModel::~CompiledModel() { dlclose(library); }
 
-void CompiledModule::run(const Rows &rows, std::vector<State *> states,
-                         std::map<std::string, void *> tensors) {
+void CompiledModel::run(const Rows &rows, std::vector<State *> states,
+                        std::map<std::string, void *> tensors) {
   auto bind = [&](const char *name, const Ints &values) {
     tensors[name] = const_cast<int32_t *>(values.data());
   };

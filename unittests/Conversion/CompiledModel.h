@@ -1,7 +1,7 @@
-//===- CompiledModule.h - Model IR that tests can call ----------*- C++ -*-===//
+//===- CompiledModel.h - Model IR that tests can call -----------*- C++ -*-===//
 
-#ifndef DSFLASH_UNITTESTS_CONVERSION_COMPILEDMODULE_H
-#define DSFLASH_UNITTESTS_CONVERSION_COMPILEDMODULE_H
+#ifndef DSFLASH_UNITTESTS_CONVERSION_COMPILEDMODEL_H
+#define DSFLASH_UNITTESTS_CONVERSION_COMPILEDMODEL_H
 
 #include "dsflash/ABI/ModuleABI.h"
 #include <cstdint>
@@ -46,10 +46,10 @@ private:
 };
 
 /// A module with one entry @forward, from model IR to native code.
-class CompiledModule {
+class CompiledModel {
 public:
-  explicit CompiledModule(const std::string &text);
-  ~CompiledModule();
+  explicit CompiledModel(const std::string &text);
+  ~CompiledModel();
 
   State makeState() const { return State(*module); }
   /// The parameters, in the order of the text.
@@ -69,4 +69,4 @@ private:
 
 } // namespace dsflash_test
 
-#endif // DSFLASH_UNITTESTS_CONVERSION_COMPILEDMODULE_H
+#endif // DSFLASH_UNITTESTS_CONVERSION_COMPILEDMODEL_H
