@@ -180,6 +180,17 @@ Value KernelBuilder::scratch(ArrayRef<int64_t> shape, Type element) {
 // F32, scalar or vector
 //===----------------------------------------------------------------------===//
 
+Value KernelBuilder::f64(double value) {
+  return arith::ConstantOp::create(*this, getF64FloatAttr(value));
+}
+Value KernelBuilder::toF64(Value f32) {
+  return arith::ExtFOp::create(*this, withElement(f32.getType(), getF64Type()),
+                               f32);
+}
+Value KernelBuilder::fromF64(Value f64) {
+  return arith::TruncFOp::create(
+      *this, withElement(f64.getType(), getF32Type()), f64);
+}
 Value KernelBuilder::constantLike(Type type, float value) {
   if (auto vector = dyn_cast<VectorType>(type))
     return f32(value, vector.getNumElements());

@@ -274,9 +274,11 @@ TEST(ModelKernels, RouterChoosesAndWeighs) {
         scores[e] = Router::getScore(logits[row * experts + e]);
       std::vector<int> order(experts);
       std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-        return scores[a] + router.bias[a] > scores[b] + router.bias[b];
-      });
+      auto getKey = [&](int e) {
+        return std::pair(-(scores[e] + router.bias[e]), e);
+      };
+      std::sort(order.begin(), order.end(),
+                [&](int a, int b) { return getKey(a) < getKey(b); });
       double sum = 0;
       for (int k = 0; k < count; ++k)
         sum += scores[order[k]];
@@ -373,8 +375,9 @@ TEST(ModelKernels, GroupByExpert) {
     Groups groups = group.run(ids);
     std::vector<int32_t> order(ids.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int a, int b) { return ids[a] < ids[b]; });
+    std::sort(order.begin(), order.end(), [&](int a, int b) {
+      return std::pair(ids[a], a) < std::pair(ids[b], b);
+    });
     EXPECT_EQ(groups.order, order);
     for (int32_t expert = 0; expert <= 9; ++expert)
       EXPECT_EQ(groups.offsets[expert],

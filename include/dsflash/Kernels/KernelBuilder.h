@@ -48,6 +48,10 @@ public:
   Value select(Value condition, Value a, Value b);
   Value toIndex(Value integer);
   Value toI32(Value index);
+  Value f64(double value);
+  /// f32 to f64, exact, and back, to nearest; scalar or vector.
+  Value toF64(Value f32);
+  Value fromF64(Value f64);
   /// Signed integer (scalar or vector) to f32, to nearest.
   Value toF32(Value integer);
 

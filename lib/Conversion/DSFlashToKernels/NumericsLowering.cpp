@@ -89,25 +89,31 @@ void mlir::dsflash::lowerOp(Lowering &l, RMSNormOp op) {
           ValueRange outs) {
         Value weight = PackedRows(b, ins[1]).getPayload();
         b.loop(begin, end, [&](Value row) {
+          // One rounding, to the result: in f32 a value would come out on the
+          // other side of a bf16 tie far more often.
           auto load = [&](Value first, int64_t lanes) {
-            return b.loadVector(ins[0], {row, first}, lanes);
+            return b.toF64(b.loadVector(ins[0], {row, first}, lanes));
           };
-          Value squares = sumVectors(
-              b, features, 1,
-              [&](Value first, int64_t lanes, MutableArrayRef<Value> sums) {
-                Value x = load(first, lanes);
-                sums[0] = b.fma(x, x, sums[0]);
-              })[0];
-          Value mean = b.divf(squares, b.f32(features));
+          int64_t lanes = KernelBuilder::getLanes(features);
+          Value zeros = b.splat(b.f64(0.0), lanes);
+          Value squares =
+              b.loop(b.index(0), b.index(features), lanes, {zeros},
+                     [&](Value first, ArrayRef<Value> sum) {
+                       Value x = load(first, lanes);
+                       return SmallVector<Value>{b.fma(x, x, sum[0])};
+                     })[0];
+          Value mean = b.divf(b.reduceAdd(squares), b.f64(features));
           // A row of zeros without eps gives zeros; NaN stays NaN.
-          Value floor = b.f32(std::numeric_limits<float>::min());
-          Value root = b.sqrt(b.maxf(floor, b.addf(mean, b.f32(eps))));
-          Value factor = b.divf(b.f32(1.0f), root);
+          Value floor = b.f64(std::numeric_limits<double>::min());
+          Value root = b.sqrt(b.maxf(floor, b.addf(mean, b.f64(eps))));
+          Value factor = b.splat(b.divf(b.f64(1.0), root), lanes);
           forVectors(b, features, [&](Value first, int64_t lanes) {
-            Value scaled = b.mulf(load(first, lanes), b.splat(factor, lanes));
-            Value w = loadFloats(b, weight, {b.index(0), first}, lanes);
-            b.storeVector(roundIf(b, op.getRounded(), b.mulf(w, scaled)),
-                          outs[0], {row, first});
+            Value scaled = b.mulf(load(first, lanes), factor);
+            Value w =
+                b.toF64(loadFloats(b, weight, {b.index(0), first}, lanes));
+            Value normed = b.fromF64(b.mulf(w, scaled));
+            b.storeVector(roundIf(b, op.getRounded(), normed), outs[0],
+                          {row, first});
           });
         });
       }));

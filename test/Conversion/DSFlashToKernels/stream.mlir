@@ -36,9 +36,9 @@ func.func @init(%x: tensor<?x32xf32>) -> (tensor<?x4x32xf32>, tensor<?x4xf32>) {
 // CHECK-LABEL: func.func @mix
 func.func @mix(%h: tensor<?x4x32xf32>, %fn: !fn, %base: !base, %scale: !scale)
     -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4x4xf32>) {
-  // CHECK: %[[TILES:.*]] = arith.constant 6 : index
-  // CHECK: %[[M:.*]] = dsflash.dispatch @hc_mix_product_24x128_f32 grid(%[[TILES]])
-  // CHECK: dsflash.dispatch @hc_mix{{[^ ]*}} grid({{.*}}) ins(%{{.*}}, %[[M]],
+  // CHECK: %[[N:.*]] = tensor.dim
+  // CHECK: %[[M:.*]] = dsflash.dispatch @hc_mix_product_24x128_f32 grid(%c{{[0-9]+}})
+  // CHECK: dsflash.dispatch @hc_mix_1x24_f32 grid(%[[N]]) ins(%{{.*}}, %[[M]],
   // CHECK-SAME: -> tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4x4xf32>
   %0:3 = dsflash.hc_mix %h, %fn, %base, %scale
     {iterations = 20 : i64, eps = 1.0e-6 : f32, norm_eps = 1.0e-20 : f32}
