@@ -188,8 +188,8 @@ Value KernelBuilder::toF64(Value f32) {
                                f32);
 }
 Value KernelBuilder::fromF64(Value f64) {
-  return arith::TruncFOp::create(
-      *this, withElement(f64.getType(), getF32Type()), f64);
+  return arith::TruncFOp::create(*this,
+                                 withElement(f64.getType(), getF32Type()), f64);
 }
 Value KernelBuilder::constantLike(Type type, float value) {
   if (auto vector = dyn_cast<VectorType>(type))

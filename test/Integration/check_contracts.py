@@ -58,8 +58,7 @@ def main():
         (batch,) = tools.run(artifact, *parts, logits=True, flags=["-n", 4, *plain])
         for i, part in enumerate(parts):
             (alone,) = tools.run(artifact, part, logits=True, flags=["-n", 4, *plain])
-            prefix = f"{i}." if len(parts) > 1 else ""
-            good.append(same(f"batch {lengths}, sequence {i}", batch[prefix + "generated_logits"], alone["generated_logits"]))
+            good.append(same(f"batch {lengths}, sequence {i}", batch[f"p{i}.generated_logits"], alone["generated_logits"]))
 
     for width in range(1, drafts + 1):
         (drafted,) = tools.run(artifact, tokens, logits=True, flags=["-n", 20, "--draft", width, *FULL])
