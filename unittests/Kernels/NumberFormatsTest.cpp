@@ -2,6 +2,7 @@
 
 #include "Jit.h"
 #include "dsflash/ABI/QuantFormats.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
