@@ -200,4 +200,19 @@ def VerifyBufferizedPass
     Option<"maxAllocaBytes", "max-alloca-bytes", "int64_t", "65536", "stack buffers of one function, in bytes">];
 }
 
+def VerifyStatePass : Pass<"dsflash-verify-state", "::mlir::ModuleOp"> {
+  let summary = "a state that is appended to has no other reader";
+  let description = [{
+    State lives in one place: an operation that appends to it (`dsflash.csa2`,
+    `dsflash.compress`, `dsflash.append`, `dsflash.append_window`, or a call of a function that does)
+    changes it for everyone. So the value that it takes may have no other use; readers take the
+    value after. All violations are reported.
+
+    ```mlir
+    %after = dsflash.append %x to %kv rows(%sequence, %position) : (...) -> ...
+    %read = dsflash.load %kv rows(%sequence, %position) : (...) -> ...  // error
+    ```
+  }];
+}
+
 #endif // DSFLASH_TRANSFORMS_PASSES_TD
