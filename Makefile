@@ -5,15 +5,18 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 LLVM ?= /usr/lib/llvm-22/bin
+PROMPT ?= And it came to pass in those days,
 export PATH := $(LLVM):$(PATH)
 
 .PHONY: demo test docs build packages clean
 
-demo: $(BUILD)/nano.dsflash/manifest.json
-	@$(BUILD)/bin/dsflash-run $(BUILD)/nano.dsflash --raw --prompt "And it came to pass in those days," \
-	  -n 160 --temperature 0.7 --seed 11 --stats
+demo: build
+	@$(MAKE) --no-print-directory $(BUILD)/nano.dsflash/manifest.json
+	@printf '\n%s' "$(PROMPT)"
+	@$(BUILD)/bin/dsflash-run $(BUILD)/nano.dsflash --raw --prompt "$(PROMPT)" \
+	  -n 110 --temperature 0.6 --seed 2 --stats
 
-$(BUILD)/nano.dsflash/manifest.json: build
+$(BUILD)/nano.dsflash/manifest.json: $(BUILD)/bin/dsflash-compile models/nano/config.json
 	@echo "Compiling models/nano"
 	@$(BUILD)/bin/dsflash-compile models/nano -o $(BUILD)/nano.dsflash
 

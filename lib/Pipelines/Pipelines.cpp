@@ -42,7 +42,8 @@ static void addBufferization(OpPassManager &passes) {
 
 void mlir::dsflash::buildKernelsPipeline(
     OpPassManager &passes, const KernelsPipelineOptions &options) {
-  passes.addPass(createFuseRoundingPass());
+  if (options.fuseRounding)
+    passes.addPass(createFuseRoundingPass());
   passes.addPass(createConvertDSFlashToKernelsPass());
   addCleanup(passes);
   addBufferization(passes);

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 #include <set>
 #include <unistd.h>
 
@@ -231,10 +229,11 @@ const TensorInfo *SafetensorsFile::find(std::string_view name) const {
   return found != entries.end() && found->name == name ? &*found : nullptr;
 }
 
-Status
-dsflash::writeSafetensors(const std::string &path,
-                          const std::vector<TensorView> &tensors,
-                          const std::map<std::string, std::string> &metadata) {
+/// The JSON header; `dataBytes` becomes the size of all tensors.
+static Result<std::string>
+headerText(const std::string &path, const std::vector<TensorView> &tensors,
+           const std::map<std::string, std::string> &metadata,
+           uint64_t &dataBytes) {
   std::string text = "{";
   auto addMember = [&](const std::string &name, const json &value) {
     text += (text.size() > 1 ? "," : "") + dump(name) + ":" + dump(value);
@@ -243,7 +242,6 @@ dsflash::writeSafetensors(const std::string &path,
     addMember("__metadata__", metadata);
   Status status;
   std::set<std::string_view> names;
-  std::vector<uint64_t> sizes;
   uint64_t offset = 0;
   for (const TensorView &tensor : tensors) {
     std::string where = path + ": " + tensor.name;
@@ -256,7 +254,6 @@ dsflash::writeSafetensors(const std::string &path,
       status.add(where, "impossible shape " + shapeString(tensor.shape));
       continue;
     }
-    sizes.push_back(*bytes);
     addMember(tensor.name, {{"dtype", dtypeName(tensor.dtype)},
                             {"shape", tensor.shape},
                             {"data_offsets", {offset, offset + *bytes}}});
@@ -266,26 +263,76 @@ dsflash::writeSafetensors(const std::string &path,
     return status;
   text += "}";
   text.append(-text.size() % kLengthBytes, ' ');
-  std::string length(kLengthBytes, '\0');
-  for (size_t i = 0; i < kLengthBytes; ++i)
-    length[i] = char(text.size() >> (8 * i));
+  dataBytes = offset;
+  return text;
+}
 
-  std::string beside = path + ".tmp" + std::to_string(getpid());
-  std::FILE *file = std::fopen(beside.c_str(), "wbe");
-  bool ok = file != nullptr;
-  auto write = [&](const void *data, size_t bytes) {
-    ok = ok && (bytes == 0 || std::fwrite(data, 1, bytes, file) == bytes);
-  };
-  write(length.data(), length.size());
-  write(text.data(), text.size());
-  for (size_t i = 0; i < tensors.size(); ++i)
-    write(tensors[i].data, sizes[i]);
+Result<SafetensorsWriter>
+SafetensorsWriter::create(const std::string &path,
+                          const std::vector<TensorView> &tensors,
+                          const std::map<std::string, std::string> &metadata) {
+  uint64_t dataBytes = 0;
+  Result<std::string> header = headerText(path, tensors, metadata, dataBytes);
+  if (!header)
+    return header.status();
+  std::string start(kLengthBytes, '\0');
+  for (size_t i = 0; i < kLengthBytes; ++i)
+    start[i] = char(header->size() >> (8 * i));
+  start += *header;
+
+  SafetensorsWriter writer;
+  writer.path = path;
+  writer.beside = path + ".tmp" + std::to_string(getpid());
+  writer.file.reset(std::fopen(writer.beside.c_str(), "wbe"));
+  if (!writer.file)
+    return writer.systemError();
+  writer.missing = start.size() + dataBytes;
+  if (Status status = writer.append(start.data(), start.size()); !status)
+    return status;
+  return writer;
+}
+
+SafetensorsWriter::~SafetensorsWriter() {
   if (file)
-    ok = std::fclose(file) == 0 && ok;
-  ok = ok && std::rename(beside.c_str(), path.c_str()) == 0;
-  if (ok)
-    return {};
-  std::string why = std::strerror(errno);
-  std::remove(beside.c_str());
-  return Status::error(path, "cannot write: " + why);
+    std::remove(beside.c_str());
+}
+
+Status SafetensorsWriter::systemError() const {
+  return Status::error(path,
+                       std::string("cannot write: ") + std::strerror(errno));
+}
+
+Status SafetensorsWriter::append(const void *data, size_t bytes) {
+  if (bytes > missing)
+    return Status::error(path, "more data than the tensors need");
+  missing -= bytes;
+  if (bytes != 0 && std::fwrite(data, 1, bytes, file.get()) != bytes)
+    return systemError();
+  return {};
+}
+
+Status SafetensorsWriter::finish() {
+  if (missing > 0)
+    return Status::error(path, std::to_string(missing) +
+                                   " bytes of tensor data were not given");
+  if (std::fflush(file.get()) != 0 ||
+      std::rename(beside.c_str(), path.c_str()) != 0)
+    return systemError();
+  return std::fclose(file.release()) == 0 ? Status() : systemError();
+}
+
+Status
+dsflash::writeSafetensors(const std::string &path,
+                          const std::vector<TensorView> &tensors,
+                          const std::map<std::string, std::string> &metadata) {
+  Result<SafetensorsWriter> writer =
+      SafetensorsWriter::create(path, tensors, metadata);
+  if (!writer)
+    return writer.status();
+  for (const TensorView &tensor : tensors)
+    if (Status status = writer->append(
+            tensor.data, *tensorBytes(tensor.dtype, tensor.shape));
+        !status)
+      return status;
+  return writer->finish();
 }

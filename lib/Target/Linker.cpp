@@ -75,7 +75,7 @@ mlir::dsflash::getUndefinedSymbols(StringRef path) {
 // Linking
 //===----------------------------------------------------------------------===//
 
-static Expected<std::string> findLinker() {
+Expected<std::string> mlir::dsflash::findLinker() {
   for (StringRef candidate :
        {DSFLASH_LLD, "ld.lld-22", "ld.lld", "/usr/lib/llvm-22/bin/ld.lld"}) {
     if (candidate.empty())

@@ -60,9 +60,10 @@ struct ProbeModel
     return true;
   }
 
-  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+  /// Layers share a selection, which is only observed.
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &input,
                                const AnalysisState &) const {
-    return true;
+    return isa<FloatType>(getElementTypeOrSelf(input.get().getType()));
   }
 
   AliasingValueList getAliasingValues(Operation *op, OpOperand &,

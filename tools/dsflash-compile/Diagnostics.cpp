@@ -12,6 +12,10 @@ void reportError(const std::string &whereAndWhy) {
   llvm::errs() << "dsflash-compile: error: " << whereAndWhy << '\n';
 }
 
+void reportNote(const std::string &text) {
+  llvm::errs() << "dsflash-compile: note: " << text << '\n';
+}
+
 void reportFaults(const dsflash::Status &status) {
   for (const std::string &fault : status.faults())
     reportError(fault);
@@ -32,8 +36,7 @@ void reportDiagnostic(Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
     reportError(where + ": " + diagnostic.str());
   else
-    llvm::errs() << "dsflash-compile: note: " << where << ": "
-                 << diagnostic.str() << '\n';
+    reportNote(where + ": " + diagnostic.str());
   for (Diagnostic &note : diagnostic.getNotes())
     reportDiagnostic(note);
 }

@@ -12,7 +12,9 @@ class Diagnostic;
 
 /// "dsflash-compile: error: where: why" on standard error.
 void reportError(const std::string &whereAndWhy);
-/// The same for every fault of a status.
+/// "dsflash-compile: note: text" on standard error.
+void reportNote(const std::string &text);
+/// An error for every fault of a status.
 void reportFaults(const dsflash::Status &status);
 /// The same for a diagnostic of MLIR, with its notes.
 void reportDiagnostic(mlir::Diagnostic &diagnostic);

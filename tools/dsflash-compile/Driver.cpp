@@ -8,11 +8,11 @@
 #include "Driver.h"
 #include "Artifact.h"
 #include "Diagnostics.h"
+#include "Report.h"
+#include "Reproducer.h"
 #include "dsflash/Import/ModelBuilder.h"
 #include "dsflash/InitAll.h"
 #include "dsflash/Model/Checkpoint.h"
-#include "dsflash/Pipelines/Pipelines.h"
-#include "dsflash/Target/CPUTarget.h"
 #include "dsflash/Target/NativeCode.h"
 #include "dsflash/Tokens/TokenMap.h"
 #include "dsflash/Transforms/AttributeNames.h"
@@ -27,12 +27,36 @@ using namespace mlir;
 using namespace mlir::dsflash;
 
 Driver::Driver(const Options &options)
-    : options(options), context(MLIRContext::Threading::DISABLED) {
+    : options(options), log(options.timing),
+      context(MLIRContext::Threading::DISABLED) {
   DialectRegistry registry;
   registerAllDialects(registry);
   context.appendDialectRegistry(registry);
   context.getDiagEngine().registerHandler(
       [](Diagnostic &diagnostic) { reportDiagnostic(diagnostic); });
+  phases.numerics = options.numerics;
+  phases.probes = options.probes;
+  kernels.fuseRounding = options.fuseRounding;
+}
+
+static bool reportIfFailed(llvm::Error error) {
+  if (!error)
+    return true;
+  reportError(llvm::toString(std::move(error)));
+  return false;
+}
+
+bool Driver::chooseTarget() {
+  auto parsed = CPUTarget::parse(options.target);
+  if (!parsed) {
+    reportError("--target: " + llvm::toString(parsed.takeError()));
+    return false;
+  }
+  target = std::move(*parsed);
+  llvm.compiler = "dsflash " DSFLASH_VERSION;
+  llvm.triple = target.getTriple().str();
+  llvm.features = target.getFeatureList();
+  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -91,6 +115,24 @@ bool Driver::checkTokenizer() {
               " compressed Engram ids, but engram_compressed_vocab_size is " +
               std::to_string(config.engram_compressed_vocab_size));
   return false;
+}
+
+bool Driver::read() {
+  if (startsBefore(Stage::DSFlash)) {
+    auto readText = [&](TimingScope &) {
+      return readConfig() && passStage(Stage::Config, config.toJson());
+    };
+    auto makeModule = [&](TimingScope &) {
+      module = ::dsflash::buildModel(&context, config);
+      return succeeded(verify(*module));
+    };
+    return log.run(Stage::Config, readText) &&
+           (isDone(Stage::Config) || log.run(Stage::DSFlash, makeModule));
+  }
+  return log.run(*options.from, [&](TimingScope &) {
+    return startsBefore(Stage::LLVM) ? readModule() && checkNumerics()
+                                     : readLLVM();
+  });
 }
 
 bool Driver::readModule() {
@@ -155,37 +197,36 @@ bool Driver::passStage(Stage stage, const std::string &text) {
   return written.ok();
 }
 
-bool Driver::passModule(Stage stage) {
-  if (options.dumpFolder.empty() && !isDone(stage))
-    return true;
+std::string Driver::printModule() {
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream);
   stream << '\n';
-  return passStage(stage, text);
+  return text;
 }
 
-bool Driver::lower(llvm::function_ref<void(OpPassManager &)> build) {
-  PassManager passes(&context);
-  build(passes);
-  return succeeded(passes.run(*module));
-}
-
-static bool reportIfFailed(llvm::Error error) {
-  if (!error)
+bool Driver::passModule(Stage stage) {
+  if (options.dumpFolder.empty() && !isDone(stage))
     return true;
-  reportError(llvm::toString(std::move(error)));
-  return false;
+  return passStage(stage, printModule());
 }
 
-bool Driver::lowerToLLVM(const CPUTarget &target) {
-  LLVMPipelineOptions pipeline;
-  pipeline.compiler = "dsflash " DSFLASH_VERSION;
-  pipeline.triple = target.getTriple().str();
-  pipeline.features = target.getFeatureList();
-  if (!lower(
-          [&](OpPassManager &passes) { buildLLVMPipeline(passes, pipeline); }))
-    return false;
+bool Driver::lower(Stage stage,
+                   llvm::function_ref<void(OpPassManager &)> build) {
+  return log.run(stage, [&](TimingScope &scope) {
+    auto passes = PassManager::on<ModuleOp>(&context);
+    build(passes);
+    Reproducer reproducer(passes);
+    passes.enableTiming(scope);
+    bool done = succeeded(passes.run(*module));
+    if (!reproducer.path().empty())
+      reportNote("to repeat this: dsflash-opt --run-reproducer " +
+                 reproducer.path());
+    return done && (stage != Stage::LLVM || translate());
+  });
+}
+
+bool Driver::translate() {
   auto text = translateToLLVMIR(*module, target);
   if (!text)
     return reportIfFailed(text.takeError());
@@ -193,76 +234,150 @@ bool Driver::lowerToLLVM(const CPUTarget &target) {
   return true;
 }
 
-bool Driver::writeModel(const CPUTarget &target) {
+bool Driver::writeAssembly() {
+  return log.run(Stage::Asm, [&](TimingScope &) {
+    auto text = emitAssembly(llvmText, options.input);
+    if (!text)
+      return reportIfFailed(text.takeError());
+    return passStage(Stage::Asm, *text);
+  });
+}
+
+bool Driver::compile() {
+  const std::pair<Stage, std::function<void(OpPassManager &)>> steps[] = {
+      {Stage::DSFlash, [](OpPassManager &) {}},
+      {Stage::Phases,
+       [&](OpPassManager &passes) { buildPhasesPipeline(passes, phases); }},
+      {Stage::Kernels,
+       [&](OpPassManager &passes) { buildKernelsPipeline(passes, kernels); }}};
+  for (const auto &[stage, build] : steps) {
+    if (!module || (options.from && *options.from > stage))
+      continue;
+    bool given = stage == Stage::DSFlash || !startsBefore(stage);
+    if ((!given && !lower(stage, build)) || !passModule(stage))
+      return false;
+    if (isDone(stage))
+      return true;
+  }
+  if (!options.report.empty())
+    report.update(describeModule(*module, options.target));
+
+  if (startsBefore(Stage::LLVM) && !lower(Stage::LLVM, [&](OpPassManager &p) {
+        buildLLVMPipeline(p, llvm);
+      }))
+    return false;
+  if (!passStage(Stage::LLVM, llvmText))
+    return false;
+  bool wantsAssembly = isDone(Stage::Asm) || !options.dumpFolder.empty();
+  return isDone(Stage::LLVM) || !wantsAssembly || writeAssembly();
+}
+
+//===----------------------------------------------------------------------===//
+// Cache
+//===----------------------------------------------------------------------===//
+
+std::optional<CacheKey> Driver::makeKey() {
+  auto linker = findLinker();
+  if (!linker) {
+    llvm::consumeError(linker.takeError());
+    return std::nullopt;
+  }
+  auto print = [](const auto &pipeline) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    pipeline.print(stream);
+    return text;
+  };
+  CacheKey made;
+  made.add("stage", stageName(options.from.value_or(Stage::DSFlash)));
+  made.addText("IR", module ? printModule() : llvmText);
+  made.add("phases pipeline", print(phases));
+  made.add("kernels pipeline", print(kernels));
+  made.add("llvm pipeline", print(llvm));
+  made.add("processor", target.getTuneCPU().str());
+  made.add("toolchain", describeToolchain(*linker));
+  return made;
+}
+
+void Driver::findInCache() {
+  auto explain = [&](const std::string &text) {
+    if (options.explainCache)
+      reportNote("cache: " + text);
+  };
+  if (options.cacheFolder.empty())
+    return explain("off: --no-cache, or no folder for it");
+  if (!isDone(Stage::Model) || !options.dumpFolder.empty() ||
+      !options.report.empty())
+    return explain("off: stages, their texts or a report are wanted");
+  key = makeKey();
+  if (!key)
+    return explain("off: no linker");
+  CompileCache::Answer answer = CompileCache(options.cacheFolder).find(*key);
+  explain(answer.explanation);
+  cachedCode = std::move(answer.content);
+}
+
+void Driver::storeInCache(const std::string &path) {
+  auto code = llvm::MemoryBuffer::getFile(path);
+  if (!key || !code)
+    return;
+  ::dsflash::Status stored =
+      CompileCache(options.cacheFolder).store(*key, (*code)->getBuffer().str());
+  for (const std::string &fault : stored.faults())
+    reportNote("cache: " + fault);
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+::dsflash::Status Driver::writeCode(const std::string &path) {
+  if (cachedCode)
+    return writeFile(path, *cachedCode);
+  if (llvm::Error error = emitSharedObject(llvmText, options.input, path))
+    return ::dsflash::Status::error(options.output,
+                                    llvm::toString(std::move(error)));
+  storeInCache(path);
+  return {};
+}
+
+bool Driver::writeModel() {
   Manifest manifest;
   manifest.compiler = "dsflash " DSFLASH_VERSION;
   manifest.target = options.target;
   manifest.numerics = options.numerics;
   manifest.weights = checkpoint;
-  ::dsflash::Status written = writeArtifact(
-      options.output, manifest, tokenizer, [&](const std::string &path) {
-        llvm::Error error = emitSharedObject(llvmText, options.input, path);
-        return error ? ::dsflash::Status::error(options.output,
-                                                toString(std::move(error)))
-                     : ::dsflash::Status();
-      });
+  return log.run(Stage::Model, [&](TimingScope &) {
+    ::dsflash::Status written =
+        writeArtifact(options.output, manifest, tokenizer,
+                      [&](const std::string &path) { return writeCode(path); });
+    reportFaults(written);
+    return written.ok();
+  });
+}
+
+bool Driver::writeReport() {
+  if (options.report.empty())
+    return true;
+  report["parameters"] = describeParameters(config);
+  report.update(describeTimes(log));
+  std::string text = report.dump(2) + "\n";
+  if (options.report == "-") {
+    std::cout << text << std::flush;
+    return true;
+  }
+  ::dsflash::Status written = writeFile(options.report, text);
   reportFaults(written);
   return written.ok();
 }
 
 bool Driver::run() {
-  auto target = CPUTarget::parse(options.target);
-  if (!target)
-    return reportIfFailed(target.takeError());
-
-  if (startsBefore(Stage::DSFlash)) {
-    if (!readConfig() || !passStage(Stage::Config, config.toJson()))
-      return false;
-    if (isDone(Stage::Config))
-      return true;
-    module = ::dsflash::buildModel(&context, config);
-    if (failed(verify(*module)))
-      return false;
-  } else if (startsBefore(Stage::LLVM)) {
-    if (!readModule() || !checkNumerics())
-      return false;
-  } else if (!readLLVM()) {
+  if (!chooseTarget() || !read())
     return false;
-  }
-
-  PhasesPipelineOptions phases;
-  phases.numerics = options.numerics;
-  phases.probes = options.probes;
-  const std::pair<Stage, std::function<void(OpPassManager &)>> steps[] = {
-      {Stage::DSFlash, [](OpPassManager &) {}},
-      {Stage::Phases,
-       [&](OpPassManager &passes) { buildPhasesPipeline(passes, phases); }},
-      {Stage::Kernels, [](OpPassManager &passes) {
-         buildKernelsPipeline(passes, KernelsPipelineOptions());
-       }}};
-  for (const auto &[stage, build] : steps) {
-    if (!module || (options.from && *options.from > stage))
-      continue;
-    if (startsBefore(stage) && !lower(build))
-      return false;
-    if (!passModule(stage))
-      return false;
-    if (isDone(stage))
-      return true;
-  }
-
-  if (startsBefore(Stage::LLVM) && !lowerToLLVM(*target))
-    return false;
-  if (!passStage(Stage::LLVM, llvmText))
-    return false;
-  if (isDone(Stage::LLVM))
+  if (isDone(Stage::Config))
     return true;
-  if (isDone(Stage::Asm) || !options.dumpFolder.empty()) {
-    auto text = emitAssembly(llvmText, options.input);
-    if (!text)
-      return reportIfFailed(text.takeError());
-    if (!passStage(Stage::Asm, *text))
-      return false;
-  }
-  return isDone(Stage::Asm) || writeModel(*target);
+  findInCache();
+  if (!cachedCode && !compile())
+    return false;
+  return (!isDone(Stage::Model) || writeModel()) && writeReport();
 }

@@ -3,14 +3,18 @@
 #ifndef DSFLASH_TOOLS_COMPILE_DRIVER_H
 #define DSFLASH_TOOLS_COMPILE_DRIVER_H
 
+#include "CompileCache.h"
 #include "Options.h"
+#include "StageLog.h"
 #include "dsflash/Model/ModelConfig.h"
+#include "dsflash/Pipelines/Pipelines.h"
 #include "dsflash/Target/CPUTarget.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <nlohmann/json.hpp>
 
 /// Takes one input from its stage to the wanted one. Every error has been
 /// reported when a function gives false.
@@ -21,6 +25,8 @@ public:
   bool run();
 
 private:
+  bool chooseTarget();
+  bool read();
   bool readConfig();
   bool readCheckpoint();
   /// The tokenizer beside the checkpoint must give the Engram map its size.
@@ -28,26 +34,52 @@ private:
   bool readModule();
   bool readLLVM();
   bool checkNumerics();
-  bool lower(llvm::function_ref<void(mlir::OpPassManager &)> build);
-  bool lowerToLLVM(const mlir::dsflash::CPUTarget &target);
-  bool writeModel(const mlir::dsflash::CPUTarget &target);
+
+  /// All that the code depends on, or nothing when there is no linker.
+  std::optional<CacheKey> makeKey();
+  /// Takes the code from the cache, if it may and can.
+  void findInCache();
+  void storeInCache(const std::string &path);
+
+  /// Goes on to the wanted stage, a text or code.
+  bool compile();
+  bool lower(Stage stage,
+             llvm::function_ref<void(mlir::OpPassManager &)> build);
+  bool translate();
+  bool writeAssembly();
+  bool writeModel();
+  /// Writes model.so to `path`.
+  dsflash::Status writeCode(const std::string &path);
+  bool writeReport();
 
   /// Keeps the text of a stage where it is wanted.
   bool passStage(Stage stage, const std::string &text);
   bool passModule(Stage stage);
+  std::string printModule();
   /// Whether a step that ends in `stage` has to run: the input lies before it.
   bool startsBefore(Stage stage) const {
     return !options.from || *options.from < stage;
   }
   bool isDone(Stage stage) const { return options.emit == stage; }
+  /// Whether the wanted stage lies behind `stage`.
+  bool goesOn(Stage stage) const { return options.emit > stage; }
 
   const Options &options;
+  StageLog log;
   mlir::MLIRContext context;
+  mlir::dsflash::CPUTarget target;
+  mlir::dsflash::PhasesPipelineOptions phases;
+  mlir::dsflash::KernelsPipelineOptions kernels;
+  mlir::dsflash::LLVMPipelineOptions llvm;
   dsflash::ModelConfig config;
   /// Folder of weights and path of the tokenizer; empty without a checkpoint.
   std::string checkpoint, tokenizer;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string llvmText;
+  /// Of the code; none when it is not kept.
+  std::optional<CacheKey> key;
+  std::optional<std::string> cachedCode;
+  nlohmann::ordered_json report;
 };
 
 #endif // DSFLASH_TOOLS_COMPILE_DRIVER_H

@@ -1,6 +1,7 @@
 //===- Options.cpp - Command line of dsflash-compile ----------------------===//
 
 #include "Options.h"
+#include "CompileCache.h"
 #include "Diagnostics.h"
 #include "dsflash/ABI/ModuleABI.h"
 #include <CLI/CLI.hpp>
@@ -28,7 +29,13 @@ Examples:
       compile for another machine
   dsflash-compile models/nano -o nano.dsflash --dump-phases-to=stages
       keep the IR after every stage
+  dsflash-compile models/nano -o nano.dsflash --report=nano.json
+      write sizes, memory, launches and times beside it
+  dsflash-compile models/nano -o nano.dsflash --explain-cache
+      say whether the code was in the cache, or what is new
 )";
+
+constexpr const char *kFuseRounding = "dsflash-fuse-rounding";
 
 std::string versionText() {
   return "dsflash-compile " DSFLASH_VERSION "\nLLVM " DSFLASH_LLVM_VERSION
@@ -44,12 +51,36 @@ const char *stageName(Stage stage) {
   return "";
 }
 
+/// What no option says alone.
+static std::optional<int> checkCombination(const Options &options) {
+  auto wrong = [](const std::string &why) {
+    reportError("usage: " + why);
+    return 2;
+  };
+  if (options.from && *options.from > options.emit)
+    return wrong(std::string("--emit=") + stageName(options.emit) +
+                 " lies before --from=" + stageName(*options.from));
+  if (!options.report.empty() &&
+      (options.from || options.emit < Stage::Kernels))
+    return wrong("--report needs a config and a stage from kernels on");
+  const std::string suffix = ".dsflash";
+  const std::string &name = options.output;
+  if (options.emit == Stage::Model &&
+      (name.size() <= suffix.size() ||
+       name.compare(name.size() - suffix.size(), suffix.size(), suffix)))
+    return wrong("-o NAME.dsflash is needed to write a model");
+  return std::nullopt;
+}
+
 std::optional<int> parseOptions(int argc, char **argv, Options &options) {
   CLI::App app("Compiles a checkpoint, or its config.json alone, to a model "
                "that dsflash-run runs.");
   app.footer(examples);
   app.set_version_flag("--version", versionText());
   std::string emit = "model", from;
+  std::vector<std::string> disabled;
+  bool noCache = false;
+  options.cacheFolder = CompileCache::defaultFolder();
   auto names = [](bool textOnly) {
     std::vector<std::string> list;
     for (const auto &[name, stage] : stages)
@@ -77,6 +108,18 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
                  "folder for the text of every stage, numbered");
   app.add_flag("--probes", options.probes,
                "keep the observation points for --trace and --force");
+  app.add_option("--cache-dir", options.cacheFolder,
+                 "folder of compiled code (default: dsflash in the user's "
+                 "cache folder)");
+  app.add_flag("--no-cache", noCache, "compile whatever the cache holds");
+  app.add_flag("--explain-cache", options.explainCache,
+               "say whether the cache had the code, or what differs");
+  app.add_flag("--report{-}", options.report,
+               "sizes, memory, launches and times as JSON, to --report=FILE or "
+               "standard output");
+  app.add_flag("--mlir-timing", options.timing, "print the time of every pass");
+  app.add_option("--disable-pass", disabled, "leave out a fusion")
+      ->check(CLI::IsMember({kFuseRounding}));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success &success) {
@@ -89,19 +132,9 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
   if (!from.empty())
     options.from = stages.at(from);
   options.numericsGiven = numerics->count() > 0;
+  options.fuseRounding = disabled.empty();
+  if (noCache)
+    options.cacheFolder.clear();
 
-  if (options.from && *options.from > options.emit) {
-    reportError("usage: --emit=" + emit + " lies before --from=" + from);
-    return 2;
-  }
-  if (options.emit == Stage::Model) {
-    const std::string suffix = ".dsflash";
-    const std::string &name = options.output;
-    if (name.size() <= suffix.size() ||
-        name.compare(name.size() - suffix.size(), suffix.size(), suffix)) {
-      reportError("usage: -o NAME.dsflash is needed to write a model");
-      return 2;
-    }
-  }
-  return std::nullopt;
+  return checkCombination(options);
 }

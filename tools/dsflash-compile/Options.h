@@ -23,6 +23,13 @@ struct Options {
   std::optional<Stage> from;
   /// Folder for the texts of all stages that are passed; empty: none.
   std::string dumpFolder;
+  /// Where compiled code is kept; empty: nowhere.
+  std::string cacheFolder;
+  /// File of the report, "-" for standard output; empty: none.
+  std::string report;
+  bool explainCache = false;
+  bool timing = false;
+  bool fuseRounding = true;
   bool probes = false;
   /// Whether the user chose a numerics; a text read back has its own.
   bool numericsGiven = false;

@@ -26,6 +26,9 @@ struct PhasesPipelineOptions : PassPipelineOptions<PhasesPipelineOptions> {
 };
 
 struct KernelsPipelineOptions : PassPipelineOptions<KernelsPipelineOptions> {
+  Option<bool> fuseRounding{*this, "fuse-rounding",
+                            llvm::cl::desc("round results as they are stored"),
+                            llvm::cl::init(true)};
   Option<int64_t> maxAllocaBytes{
       *this, "max-alloca-bytes",
       llvm::cl::desc("stack buffers of one kernel, in bytes"),

@@ -13,7 +13,9 @@
 #include "dsflash/Support/Status.h"
 
 #include <cstdint>
+#include <cstdio>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -82,9 +84,41 @@ struct TensorView {
   const void *data = nullptr;
 };
 
-/// Writes the tensors in this order beside `path`, then renames, so that no
-/// half-written file ever carries the name. Errors: a name twice, a negative
-/// or too large shape, any failure of the file system.
+/// Writes a file piece by piece, in constant memory: beside its path, so that
+/// no half-written file ever carries the name.
+class SafetensorsWriter {
+public:
+  /// Begins a file of these tensors, in this order; their `data` is not looked
+  /// at. Errors: a name twice, a negative or too large shape, any failure of
+  /// the file system.
+  static Result<SafetensorsWriter>
+  create(const std::string &path, const std::vector<TensorView> &tensors,
+         const std::map<std::string, std::string> &metadata = {});
+
+  SafetensorsWriter(SafetensorsWriter &&other) noexcept = default;
+  /// Leaves nothing behind of a file that was not finished.
+  ~SafetensorsWriter();
+
+  /// Adds the next bytes of the data, tensor after tensor.
+  Status append(const void *data, size_t bytes);
+  /// Closes the file and gives it its name. Error: more or less data than the
+  /// tensors need, any failure of the file system.
+  Status finish();
+
+private:
+  struct FileClose {
+    void operator()(std::FILE *file) const { std::fclose(file); }
+  };
+  SafetensorsWriter() = default;
+  Status systemError() const;
+
+  std::string path;
+  std::string beside;
+  std::unique_ptr<std::FILE, FileClose> file;
+  uint64_t missing = 0; ///< bytes of data still to come
+};
+
+/// Writes a file of these tensors at once; errors as of SafetensorsWriter.
 Status
 writeSafetensors(const std::string &path,
                  const std::vector<TensorView> &tensors,

@@ -28,6 +28,9 @@ llvm::Expected<std::string> emitAssembly(llvm::StringRef llvmIR,
 llvm::Error emitSharedObject(llvm::StringRef llvmIR, llvm::StringRef name,
                              llvm::StringRef path);
 
+/// The linker that emitSharedObject runs.
+llvm::Expected<std::string> findLinker();
+
 /// Symbols that a shared object wants from its process.
 llvm::Expected<std::vector<std::string>>
 getUndefinedSymbols(llvm::StringRef path);

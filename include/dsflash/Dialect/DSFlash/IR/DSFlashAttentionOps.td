@@ -13,8 +13,8 @@ def DSFlash_RopeTableOp : DSFlash_ModelOp<"rope_table"> {
 
     Shapes: position [n] to [n, frequencies, 2], cosine first.
 
-    C1: the result's extents are the number of frequencies and 2.
-    C2: ratio is 1 to 2^31 - 1.
+    - C1: the result's extents are the number of frequencies and 2.
+    - C2: ratio is 1 to 2^31 - 1.
 
     Example:
 
@@ -38,9 +38,9 @@ def DSFlash_RotateOp : DSFlash_RoundableOp<"rotate"> {
 
     Shapes: x [n, heads * head_dim], table [n, f, 2] to [n, heads * head_dim].
 
-    C1: input and result have the same type.
-    C2: the features are a multiple of head_dim.
-    C3: 2 f is at most head_dim and the table's last extent is 2.
+    - C1: input and result have the same type.
+    - C2: the features are a multiple of head_dim.
+    - C3: 2 f is at most head_dim and the table's last extent is 2.
 
     Example:
 
@@ -75,12 +75,12 @@ def DSFlash_CSA2Op : DSFlash_ModelOp<"csa2", [AttrSizedOperandSegments]> {
     sequence and position [n], extents [sequences, 2] (first row, rows) to
     [n, heads * dim] and the window after the call.
 
-    C1: q's features are heads times kv's.
-    C2: window and global KV have kv's features as dim.
-    C3: the sink has one row of `heads` columns.
-    C4: mode window has neither global KV nor selection, every other mode has both.
-    C5: sliding_window is positive and the ring has at least as many slots.
-    C6: the result has q's type and the window keeps its type.
+    - C1: q's features are heads times kv's.
+    - C2: window and global KV have kv's features as dim.
+    - C3: the sink has one row of `heads` columns.
+    - C4: mode window has neither global KV nor selection, every other mode has both.
+    - C5: sliding_window is positive and the ring has at least as many slots.
+    - C6: the result has q's type and the window keeps its type.
 
     Example:
 
@@ -119,9 +119,9 @@ def DSFlash_CompressOp : DSFlash_ModelOp<"compress"> {
     Shapes: kv and gate [n, dim], f32 unrounded, to latent [n, dim] and the
     pending groups after the call.
 
-    C1: kv, gate and latent have the same type, and dim is that of `pending`.
-    C2: ratio is at least 2 and `pending` has at least ratio slots.
-    C3: `pending` keeps its type.
+    - C1: kv, gate and latent have the same type, and dim is that of `pending`.
+    - C2: ratio is at least 2 and `pending` has at least ratio slots.
+    - C3: `pending` keeps its type.
 
     Example:
 
@@ -150,8 +150,8 @@ def DSFlash_AppendOp : DSFlash_ModelOp<"append"> {
 
     Shapes: x [n, dim] and the state to the state after the call.
 
-    C1: the input's features are the state's dim.
-    C2: the state keeps its type.
+    - C1: the input's features are the state's dim.
+    - C2: the state keeps its type.
 
     Example:
 
@@ -178,7 +178,7 @@ def DSFlash_LoadOp : DSFlash_ModelOp<"load"> {
 
     Shapes: state to [n, dim].
 
-    C1: the result's features are the state's dim.
+    - C1: the result's features are the state's dim.
 
     Example:
 
@@ -211,9 +211,9 @@ def DSFlash_IndexerOp : DSFlash_ModelOp<"indexer"> {
     Shapes: q [n, heads * dim], weights [n, heads], candidates [n, blocks] to
     selection [n, k] and kept [n, blocks].
 
-    C1: q's features are heads times the keys' dim, heads being the features of weights.
-    C2: there are not both candidates and kept blocks.
-    C3: block_size is 1 to 2^31 - 1 with candidates or kept blocks, else 0.
+    - C1: q's features are heads times the keys' dim, heads being the features of weights.
+    - C2: there are not both candidates and kept blocks.
+    - C3: block_size is 1 to 2^31 - 1 with candidates or kept blocks, else 0.
 
     Example:
 

@@ -7,12 +7,20 @@ include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.td"
 include "dsflash/Dialect/DSFlash/IR/DSFlashEnums.td"
 include "mlir/IR/AttrTypeBase.td"
 
-/// `<full>` in `dsflash.csa2` and `dsflash.layer`.
 def DSFlash_ModeAttr : EnumAttr<DSFlash_Dialect, DSFlash_Mode, "mode"> {
+  let description = [{
+    `<full>` in `dsflash.csa2` and `dsflash.layer`: where a layer's global rows and
+    selection come from (SPEC section 1, layer plan). `window`: there are none; `full`: both
+    are the layer's own; `reindex`: another layer's rows, a selection of its own; `reuse`:
+    another layer's rows and a selection over them that another layer made.
+  }];
   let assemblyFormat = "`<` $value `>`";
 }
-/// `payload` in `dsflash.weight_data` and `dsflash.state_data`.
 def DSFlash_PlaneAttr : EnumAttr<DSFlash_Dialect, DSFlash_Plane, "plane"> {
+  let description = [{
+    `payload` in `dsflash.weight_data` and `dsflash.state_data`: the packed elements, or
+    their scales (SPEC section 4).
+  }];
   let assemblyFormat = "$value";
 }
 
@@ -24,10 +32,10 @@ def DSFlash_FormatAttr : AttrDef<DSFlash_Dialect, "Format"> {
     scale (SPEC sections 2 and 4). Payload and scales lie in separate planes;
     E2M1 packs two elements a byte, the even one in the low nibble.
 
-    C1: the payload is f32, bf16, e4m3, e2m1 or i32.
-    C2: the scale is none, e8m0 or e4m3, and e4m3 and e2m1 payloads need one.
-    C3: a block has 1 to 2^31 - 1 rows and columns when there is a scale, and
-        neither when there is none.
+    - C1: the payload is f32, bf16, e4m3, e2m1 or i32.
+    - C2: the scale is none, e8m0 or e4m3, and e4m3 and e2m1 payloads need one.
+    - C3: a block has 1 to 2^31 - 1 rows and columns when there is a scale, and
+      neither when there is none.
 
     Example:
 

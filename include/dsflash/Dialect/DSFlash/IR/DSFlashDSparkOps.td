@@ -13,8 +13,8 @@ def DSFlash_InsertFeatureOp : DSFlash_ModelOp<"insert_feature"> {
 
     Shapes: x [n, d], features [n, targets * d] to [n, targets * d].
 
-    C1: features and result have the same type.
-    C2: the slot lies inside the features.
+    - C1: features and result have the same type.
+    - C2: the slot lies inside the features.
 
     Example:
 
@@ -36,7 +36,7 @@ def DSFlash_DraftTokensOp : DSFlash_ModelOp<"draft_tokens"> {
 
     Shapes: last [sequences], sequence [n], extents [sequences, 2] to [n] (token ids).
 
-    C1: the noise token is 0 to 2^31 - 1.
+    - C1: the noise token is 0 to 2^31 - 1.
 
     Example:
 
@@ -59,11 +59,11 @@ def DSFlash_DraftAttentionOp : DSFlash_ModelOp<"draft_attention"> {
 
     Shapes: q [n, heads * dim], kv [n, dim], sink [1, heads] to [n, heads * dim].
 
-    C1: q's features are heads times kv's.
-    C2: the window has kv's features as dim.
-    C3: the sink has one row of `heads` columns.
-    C4: the result has q's type.
-    C5: sliding_window is positive and the ring has at least as many slots.
+    - C1: q's features are heads times kv's.
+    - C2: the window has kv's features as dim.
+    - C3: the sink has one row of `heads` columns.
+    - C4: the result has q's type.
+    - C5: sliding_window is positive and the ring has at least as many slots.
 
     Example:
 
@@ -94,8 +94,8 @@ def DSFlash_AppendWindowOp : DSFlash_ModelOp<"append_window"> {
 
     Shapes: kv [n, dim] and the window to the window after the call.
 
-    C1: the window has kv's features as dim.
-    C2: the window keeps its type.
+    - C1: the window has kv's features as dim.
+    - C2: the window keeps its type.
 
     Example:
 
@@ -123,7 +123,7 @@ def DSFlash_ConfidenceOp : DSFlash_ModelOp<"confidence"> {
 
     Shapes: hidden [n, d], embed [m, rank], weight [1, d + rank], rows [m] to [n].
 
-    C1: the weight has one row of d + rank columns.
+    - C1: the weight has one row of d + rank columns.
 
     Example:
 

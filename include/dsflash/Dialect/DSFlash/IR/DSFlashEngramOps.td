@@ -17,10 +17,10 @@ def DSFlash_EngramHashOp : DSFlash_ModelOp<"engram_hash"> {
     Shapes: tokens [n], look_back [sequences, ngrams], token_map [1, vocabulary]
     i32 to [n, ngrams * heads], i64.
 
-    C1: there is one multiplier more than look_back has columns.
-    C2: the result has as many columns as there are primes, a multiple of look_back's columns.
-    C3: every prime is at least 2.
-    C4: the token map is one i32 row that holds the pad token.
+    - C1: there is one multiplier more than look_back has columns.
+    - C2: the result has as many columns as there are primes, a multiple of look_back's columns.
+    - C3: every prime is at least 2.
+    - C4: the token map is one i32 row that holds the pad token.
 
     Example:
 
@@ -48,8 +48,8 @@ def DSFlash_EngramLookupOp : DSFlash_ModelOp<"engram_lookup"> {
 
     Shapes: rows [n, c] (each 0 to entries - 1), table [entries, dim] to [n, c * dim].
 
-    C1: the result's features are c times the table's columns.
-    C2: the table has two extents and is e4m3 with an e8m0 scale for one row.
+    - C1: the result's features are c times the table's columns.
+    - C2: the table has two extents and is e4m3 with an e8m0 scale for one row.
 
     Example:
 
@@ -73,10 +73,10 @@ def DSFlash_EngramGateOp : DSFlash_ModelOp<"engram_gate"> {
     Shapes: stream [n, s, d], kv [n, (s + 1) d] (s keys, then the value),
     query_weight and key_weight [s, d] to [n, s].
 
-    C1: kv has (s + 1) d features.
-    C2: both weights are [s, d].
-    C3: the result has s features.
-    C4: eps is finite and not negative.
+    - C1: kv has (s + 1) d features.
+    - C2: both weights are [s, d].
+    - C3: the result has s features.
+    - C4: eps is finite and not negative.
 
     Example:
 
@@ -99,8 +99,8 @@ def DSFlash_EngramAddOp : DSFlash_RoundableOp<"engram_add"> {
 
     Shapes: stream [n, s, d], kv [n, (s + 1) d], gate [n, s] to [n, s, d].
 
-    C1: stream and result have the same type.
-    C2: kv has (s + 1) d features and gate s.
+    - C1: stream and result have the same type.
+    - C2: kv has (s + 1) d features and gate s.
 
     Example:
 

@@ -20,14 +20,14 @@ def DSFlash_DispatchOp : DSFlash_Op<"dispatch", [
   let summary = "parallel launch of a kernel function over a range of items";
   let description = [{
     Runs @kernel(begin, end, ins..., outs...) over disjoint pieces of [0, grid),
-    counted in items that the kernel defines (DESIGN, kernel level). The result does not
-    depend on the pieces. On tensors the results are the outs after the launch; on
+    counted in items that the kernel defines (docs/Rationale.md, one kernel-level operation).
+    The result does not depend on the pieces. On tensors the results are the outs after the launch; on
     buffers there are none. `writes_state` says that the kernel writes a state among its
     ins. With `call` the kernel takes the call's context first.
 
-    C1: the kernel is a function of the call's context, if any, two indices and buffers of
-        the operands' shapes, without results.
-    C2: on tensors there is one result of its type for each of the outs.
+    - C1: the kernel is a function of the call's context, if any, two indices and buffers of
+      the operands' shapes, without results.
+    - C2: on tensors there is one result of its type for each of the outs.
 
     Example:
 
@@ -58,8 +58,8 @@ def DSFlash_WeightDataOp : DSFlash_Op<"weight_data", [Pure, AttrSizedOperandSegm
     Shapes: payload [rows, columns] of f32, bf16 or i32, or [rows, bytes] of i8 where
     elements are packed; scale [scale rows, scales of a row] of i8.
 
-    C1: an expert is named exactly when the weight has experts.
-    C2: the memref is static and as large as the plane, which the format has.
+    - C1: an expert is named exactly when the weight has experts.
+    - C2: the memref is static and as large as the plane, which the format has.
 
     Example:
 
@@ -85,7 +85,7 @@ def DSFlash_StateDataOp : DSFlash_Op<"state_data", [Pure]> {
     format is f32; scale [rows, scales of a row] of i8. The rows of a window are those of
     all its layers, a row of pending groups is kv, then gate.
 
-    C1: the memref has this shape and the format has the plane.
+    - C1: the memref has this shape and the format has the plane.
 
     Example:
 

@@ -16,9 +16,9 @@ def DSFlash_RouterOp : DSFlash_ModelOp<"router"> {
     Shapes: logits [n, experts], bias [1, experts] to experts [n, k] and
     weights [n, k].
 
-    C1: the bias has one row of as many columns as there are experts.
-    C2: experts and weights have the same extents and k is at most the number of experts.
-    C3: temperature is finite and positive, scaling finite.
+    - C1: the bias has one row of as many columns as there are experts.
+    - C2: experts and weights have the same extents and k is at most the number of experts.
+    - C3: temperature is finite and positive, scaling finite.
 
     Example:
 
@@ -43,8 +43,8 @@ def DSFlash_GroupByExpertOp : DSFlash_ModelOp<"group_by_expert"> {
 
     Shapes: experts [n, k] to order [n, k] and offsets [experts + 1].
 
-    C1: order has the type of experts.
-    C2: offsets has a static extent of 2 to 2^31 - 1.
+    - C1: order has the type of experts.
+    - C2: offsets has a static extent of 2 to 2^31 - 1.
 
     Example:
 
@@ -67,9 +67,9 @@ def DSFlash_ExpertLinearOp : DSFlash_RoundableOp<"expert_linear"> {
     Shapes: x [n, in] or [n, k, in], W [experts, out, in], order [n, k],
     offsets [experts + 1] to [n, k, out].
 
-    C1: the weight has three extents, the first one less than that of offsets, and is not i32.
-    C2: the input's features are the weight's columns and its choices, if any, the order's k.
-    C3: the result's extents are the order's k and the weight's rows.
+    - C1: the weight has three extents, the first one less than that of offsets, and is not i32.
+    - C2: the input's features are the weight's columns and its choices, if any, the order's k.
+    - C3: the result's extents are the order's k and the weight's rows.
 
     Example:
 
@@ -94,8 +94,8 @@ def DSFlash_SwiGLUOp : DSFlash_RoundableOp<"swiglu"> {
 
     Shapes: gate and up [n, inner] or [n, k, inner], route [n, k] to the same.
 
-    C1: gate, up and result have the same type.
-    C2: the route weights, if any, have the leading extents of the gate.
+    - C1: gate, up and result have the same type.
+    - C2: the route weights, if any, have the leading extents of the gate.
 
     Example:
 
@@ -118,7 +118,7 @@ def DSFlash_CombineOp : DSFlash_RoundableOp<"combine"> {
 
     Shapes: routed [n, k, d], shared [n, d] to [n, d].
 
-    C1: shared and result have the same type, with the features of routed.
+    - C1: shared and result have the same type, with the features of routed.
 
     Example:
 

@@ -14,7 +14,7 @@ def DSFlash_RoundOp : DSFlash_ModelOp<"round", [AllTypesMatch<["input", "result"
 
     Shapes: [n, features] or [n, k, features] to the same.
 
-    C1: the point has a name.
+    - C1: the point has a name.
 
     Example:
 
@@ -37,9 +37,9 @@ def DSFlash_QuantizeOp : DSFlash_ModelOp<"quantize", [AllTypesMatch<["input", "r
 
     Shapes: [n, features] or [n, k, features] to the same.
 
-    C1: the format is e4m3 or e2m1 with an e8m0 scale for one row.
-    C2: the last extent is a multiple of the block's columns.
-    C3: the point has a name.
+    - C1: the format is e4m3 or e2m1 with an e8m0 scale for one row.
+    - C2: the last extent is a multiple of the block's columns.
+    - C3: the point has a name.
 
     Example:
 
@@ -61,7 +61,7 @@ def DSFlash_ScaleOp : DSFlash_ModelOp<"scale", [AllTypesMatch<["input", "result"
 
     Shapes: [n, features] or [n, k, features] to the same.
 
-    C1: the factor is finite.
+    - C1: the factor is finite.
 
     Example:
 
@@ -81,9 +81,9 @@ def DSFlash_RMSNormOp : DSFlash_RoundableOp<"rms_norm"> {
 
     Shapes: x [n, d], weight [1, d] to [n, d].
 
-    C1: input and result have the same type.
-    C2: the weight has one row of d columns.
-    C3: eps is finite and not negative.
+    - C1: input and result have the same type.
+    - C2: the weight has one row of d columns.
+    - C3: eps is finite and not negative.
 
     Example:
 
@@ -108,14 +108,14 @@ def DSFlash_LinearOp : DSFlash_ProductOp<"linear"> {
   let summary = "product with a stored matrix";
   let description = [{
     result[i, o] = sum over k of x[i, k] * W[o, k], accumulated in f32 in an
-    order that depends on k alone (SPEC section 2, DESIGN contracts). Weights
+    order that depends on k alone (SPEC section 2). Weights
     are decoded as they are read.
 
     Shapes: x [n, in], W [out, in] to [n, out].
 
-    C1: the weight has two extents and is not i32.
-    C2: the input's features are the weight's columns.
-    C3: the result's features are the weight's rows.
+    - C1: the weight has two extents and is not i32.
+    - C2: the input's features are the weight's columns.
+    - C3: the result's features are the weight's rows.
 
     Example:
 
@@ -135,9 +135,9 @@ def DSFlash_ProjectOp : DSFlash_ProductOp<"project"> {
 
     Shapes: x [n, d], W [head_dim, d] to [n, head_dim].
 
-    C1: the weight has two extents and is not i32.
-    C2: the input's features are the weight's columns.
-    C3: the result's features are the weight's rows.
+    - C1: the weight has two extents and is not i32.
+    - C2: the input's features are the weight's columns.
+    - C3: the result's features are the weight's rows.
 
     Example:
 
@@ -156,10 +156,10 @@ def DSFlash_GroupedLinearOp : DSFlash_RoundableOp<"grouped_linear"> {
 
     Shapes: x [n, groups * in], W [groups * out, in] to [n, groups * out].
 
-    C1: the weight has two extents and is not i32.
-    C2: the input's features are groups times the weight's columns.
-    C3: the result's features are the weight's rows.
-    C4: groups is positive and divides the weight's rows.
+    - C1: the weight has two extents and is not i32.
+    - C2: the input's features are groups times the weight's columns.
+    - C3: the result's features are the weight's rows.
+    - C4: groups is positive and divides the weight's rows.
 
     Example:
 

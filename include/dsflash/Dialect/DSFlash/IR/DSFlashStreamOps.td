@@ -12,8 +12,8 @@ def DSFlash_EmbedOp : DSFlash_ModelOp<"embed"> {
 
     Shapes: ids [n] (token ids), table [vocabulary, d] to [n, d].
 
-    C1: the table has two extents and is f32 or bf16.
-    C2: the result's features are the table's columns.
+    - C1: the table has two extents and is f32 or bf16.
+    - C2: the result's features are the table's columns.
 
     Example:
 
@@ -35,8 +35,8 @@ def DSFlash_HCInitOp : DSFlash_ModelOp<"hc_init"> {
 
     Shapes: x [n, d] to stream [n, s, d] and pre [n, s].
 
-    C1: the stream's features are those of the input.
-    C2: stream and collapse weights agree on s.
+    - C1: the stream's features are those of the input.
+    - C2: stream and collapse weights agree on s.
 
     Example:
 
@@ -62,10 +62,10 @@ def DSFlash_HCMixOp : DSFlash_ModelOp<"hc_mix"> {
     Shapes: stream [n, s, d], fn [(2 + s) s, s d], base [1, (2 + s) s],
     scale [1, 3] to pre [n, s], post [n, s], comb [n, s (source), s (destination)].
 
-    C1: fn has (2 + s) s rows and s d columns.
-    C2: base has one row of (2 + s) s columns and scale one of 3.
-    C3: the results have the extents above.
-    C4: iterations is 1 to 2^31 - 1, both eps are finite and not negative.
+    - C1: fn has (2 + s) s rows and s d columns.
+    - C2: base has one row of (2 + s) s columns and scale one of 3.
+    - C3: the results have the extents above.
+    - C4: iterations is 1 to 2^31 - 1, both eps are finite and not negative.
 
     Example:
 
@@ -91,8 +91,8 @@ def DSFlash_HCCollapseOp : DSFlash_RoundableOp<"hc_collapse"> {
 
     Shapes: stream [n, s, d], pre [n, s] to [n, d].
 
-    C1: stream and pre agree on s.
-    C2: the result's features are the stream's.
+    - C1: stream and pre agree on s.
+    - C2: the result's features are the stream's.
 
     Example:
 
@@ -113,9 +113,9 @@ def DSFlash_HCExpandOp : DSFlash_RoundableOp<"hc_expand"> {
 
     Shapes: x [n, d], stream [n, s, d], post [n, s], comb [n, s, s] to [n, s, d].
 
-    C1: the result has the stream's type.
-    C2: the input's features are the stream's.
-    C3: post and comb agree with the stream on s.
+    - C1: the result has the stream's type.
+    - C2: the input's features are the stream's.
+    - C3: post and comb agree with the stream on s.
 
     Example:
 
@@ -137,7 +137,7 @@ def DSFlash_StreamMeanOp : DSFlash_RoundableOp<"stream_mean"> {
 
     Shapes: stream [n, s, d] to [n, d].
 
-    C1: the result's features are the stream's.
+    - C1: the result's features are the stream's.
 
     Example:
 
@@ -158,7 +158,7 @@ def DSFlash_GatherRowsOp : DSFlash_ModelOp<"gather_rows"> {
 
     Shapes: x [n, d], rows [m] (each 0 to n - 1) to [m, d].
 
-    C1: input and result have the same features.
+    - C1: input and result have the same features.
 
     Example:
 
@@ -179,8 +179,8 @@ def DSFlash_AddRowsOp : DSFlash_ModelOp<"add_rows"> {
 
     Shapes: x [m, d], into [n, d], rows [m] (each 0 to n - 1) to [n, d].
 
-    C1: `into` and the result have the same type.
-    C2: the input's features are those of the result.
+    - C1: `into` and the result have the same type.
+    - C2: the input's features are those of the result.
 
     Example:
 

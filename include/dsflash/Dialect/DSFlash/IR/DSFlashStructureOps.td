@@ -14,10 +14,10 @@ def DSFlash_ParamOp : DSFlash_Op<"param", [Symbol, HasParent<"::mlir::ModuleOp">
     them and fills a table of addresses, one slot for each layer, expert and plane.
     `from_tokenizer` marks the Engram token map.
 
-    C1: "{l}" is in the names exactly when there are layers, which ascend from 0 on.
-    C2: "{e}" is in the names exactly when the type has experts.
-    C3: there is a scale name exactly when the format has a scale.
-    C4: there are at most 2^24 slots.
+    - C1: "{l}" is in the names exactly when there are layers, which ascend from 0 on.
+    - C2: "{e}" is in the names exactly when the type has experts.
+    - C3: there is a scale name exactly when the format has a scale.
+    - C4: there are at most 2^24 slots.
 
     Example:
 
@@ -47,8 +47,8 @@ def DSFlash_ParamRefOp : DSFlash_Op<"param_ref", [Pure, DeclareOpInterfaceMethod
   let description = [{
     A table lookup at run time (SPEC section 4, names of a layer).
 
-    C1: the symbol is a parameter of this type.
-    C2: there is a layer exactly when the parameter has layers.
+    - C1: the symbol is a parameter of this type.
+    - C2: there is a layer exactly when the parameter has layers.
 
     Example:
 
@@ -76,7 +76,7 @@ def DSFlash_EncoderOp : DSFlash_StackOp<"encoder"> {
     The layers before the decoder's KV source (CED, SPEC section 1). A prompt token
     needs no more than these and the projection.
 
-    C1: the body yields the results.
+    - C1: the body yields the results.
 
     Example:
 
@@ -97,7 +97,7 @@ def DSFlash_DecoderOp : DSFlash_StackOp<"decoder"> {
     projection of the encoder's output (`dsflash.project`) and every other one reads the
     KV made from it (CED, SPEC section 1).
 
-    C1: the body yields the results.
+    - C1: the body yields the results.
 
     Example:
 
@@ -138,16 +138,16 @@ def DSFlash_LayerOp : DSFlash_Op<"layer", [Pure, AttrSizedOperandSegments,
     *same* values that its sources made (SPEC section 1, layer plan). The function takes the
     operands in the order inputs, global_kv, selection, candidates.
 
-    C1: the callee is a function of these operand and result types.
-    C2: mode window has no global KV, selection or candidates; mode full has
-        global KV (before the layer) but no selection; mode reindex has
-        global KV but no selection; mode reuse has global KV and a selection.
-    C3: global KV of a reindex or reuse layer comes from a full layer (or from outside of
-        the function).
-    C4: the selection of a reuse layer comes from a full or reindex layer that
-        used the same global KV (or from outside of the function).
-    C5: candidates, in modes full and reindex only, come from a full or reindex
-        layer over global KV of the same type (or from outside of the function).
+    - C1: the callee is a function of these operand and result types.
+    - C2: mode window has no global KV, selection or candidates; mode full has
+      global KV (before the layer) but no selection; mode reindex has
+      global KV but no selection; mode reuse has global KV and a selection.
+    - C3: global KV of a reindex or reuse layer comes from a full layer (or from outside of
+      the function).
+    - C4: the selection of a reuse layer comes from a full or reindex layer that
+      used the same global KV (or from outside of the function).
+    - C5: candidates, in modes full and reindex only, come from a full or reindex
+      layer over global KV of the same type (or from outside of the function).
 
     Example:
 
@@ -171,17 +171,17 @@ def DSFlash_LayerOp : DSFlash_Op<"layer", [Pure, AttrSizedOperandSegments,
 def DSFlash_ProbeOp : DSFlash_Op<"probe"> {
   let summary = "named observation point";
   let description = [{
-    Passes a tensor on; a run may record or replace it there (golden names, SPEC section 2:
-    reference runs are forced through them). In
+    Passes a tensor on; a run may record it there and, if it is f32, replace it (golden names,
+    SPEC section 2: reference runs are forced through them). In
     the name "{l}" stands for the layer. With `positions_per_row` r > 1 only rows of positions
     r - 1 modulo r count. Without `--probes` a pass removes it. On a buffer there is no
     result: the buffer itself is recorded or replaced.
 
-    C1: "{l}" is in the name exactly when there is a layer.
-    C2: the input is f32, i32 or i64 of rank 1 to 3; a tensor's extents after the first are
-        static.
-    C3: positions_per_row is 1 to 2^31 - 1.
-    C4: a tensor has a result of its type, a buffer has none.
+    - C1: "{l}" is in the name exactly when there is a layer.
+    - C2: the input is f32, i32 or i64 of rank 1 to 3; a tensor's extents after the first are
+      static.
+    - C3: positions_per_row is 1 to 2^31 - 1.
+    - C4: a tensor has a result of its type, a buffer has none.
 
     Example:
 

@@ -23,8 +23,8 @@ def DSFlash_WeightType : DSFlash_Type<"Weight", "weight"> {
     in elements (SPEC section 4). Bytes stay where the checkpoint has them;
     kernels decode them as they read.
 
-    C1: the shape has 2 or 3 extents, each 1 to 2^31 - 1, at most 2^48 elements.
-    C2: an E2M1 row has an even number of columns.
+    - C1: the shape has 2 or 3 extents, each 1 to 2^31 - 1, at most 2^48 elements.
+    - C2: an E2M1 row has an even number of columns.
 
     Example: `!dsflash.weight<[64, 128], <e4m3, e8m0, [32, 32]>>`
   }];
@@ -46,9 +46,9 @@ def DSFlash_WindowType : DSFlash_StateType<"Window", "window"> {
     p mod slots (SPEC section 1). More slots than the sliding window let a
     rejected draft block be undone by moving the length back.
 
-    C1: layers, slots and dim are 1 to 2^31 - 1, at most 2^48 elements.
-    C2: the format is f32, or e4m3 or e2m1 with blocks of one row, dim being a
-        multiple of their columns and even for e2m1.
+    - C1: layers, slots and dim are 1 to 2^31 - 1, at most 2^48 elements.
+    - C2: the format is f32, or e4m3 or e2m1 with blocks of one row, dim being a
+      multiple of their columns and even for e2m1.
 
     Example: `!dsflash.window<layers = 10, slots = 13, dim = 64, <e4m3, e8m0, [1, 32]>>`
   }];
@@ -69,8 +69,8 @@ def DSFlash_GlobalKVType : DSFlash_GlobalType<"GlobalKV", "global_kv"> {
     (j + 1) * ratio - 1, K = V (SPEC sections 1 and 3). FP4 rows are 256 + 32
     bytes in the published model, payload and scales in separate planes.
 
-    C1: rows, dim and ratio are 1 to 2^31 - 1, at most 2^48 elements.
-    C2: the format is as C2 of `!dsflash.window` has it.
+    - C1: rows, dim and ratio are 1 to 2^31 - 1, at most 2^48 elements.
+    - C2: the format is as C2 of `!dsflash.window` has it.
 
     Example: `!dsflash.global_kv<rows = 2048, dim = 64, ratio = 2, <e2m1, e4m3, [1, 16]>>`
   }];
@@ -82,8 +82,8 @@ def DSFlash_IndexKeysType : DSFlash_GlobalType<"IndexKeys", "index_keys"> {
     Row j is the index key of the same group as row j of the owner's global KV
     (SPEC section 3). FP4 rows are 64 + 4 bytes in the published model.
 
-    C1: rows, dim and ratio are 1 to 2^31 - 1, at most 2^48 elements.
-    C2: the format is as C2 of `!dsflash.window` has it.
+    - C1: rows, dim and ratio are 1 to 2^31 - 1, at most 2^48 elements.
+    - C2: the format is as C2 of `!dsflash.window` has it.
 
     Example: `!dsflash.index_keys<rows = 2048, dim = 32, ratio = 2, <e2m1, e8m0, [1, 32]>>`
   }];
@@ -96,7 +96,7 @@ def DSFlash_PendingType : DSFlash_StateType<"Pending", "pending"> {
     position (SPEC section 3, compressor). Position p lies in slot p mod slots,
     so that a rejected draft block is undone by moving the length back.
 
-    C1: slots and dim are 1 to 2^31 - 1, at most 2^48 elements.
+    - C1: slots and dim are 1 to 2^31 - 1, at most 2^48 elements.
 
     Example: `!dsflash.pending<slots = 8, dim = 64>`
   }];

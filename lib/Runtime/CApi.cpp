@@ -1,0 +1,312 @@
+//===- CApi.cpp - The runtime from C --------------------------------------===//
+
+#include "dsflash/Runtime/dsflash.h"
+
+#include "dsflash/Runtime/ModelRunner.h"
+#include "dsflash/Runtime/Sampler.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+using namespace dsflash;
+
+namespace {
+
+thread_local std::string lastError;
+
+dsf_status fail(dsf_status code, const std::string &message) {
+  lastError = message;
+  return code;
+}
+
+dsf_status fail(dsf_status code, const Status &status) {
+  return fail(code, status.str());
+}
+
+/// Calls `body`; nothing that it throws reaches the caller.
+template <typename Function> dsf_status guarded(Function body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc &) {
+    return fail(DSF_ERROR_MEMORY, "runtime: out of memory");
+  } catch (const std::exception &error) {
+    return fail(DSF_ERROR_RUN, std::string("runtime: ") + error.what());
+  }
+}
+
+dsf_status nullArgument(const char *function) {
+  return fail(DSF_ERROR_ARGUMENT, std::string(function) + ": null pointer");
+}
+
+/// Copies what fits; `count` becomes the whole size.
+template <typename T>
+dsf_status copyOut(const char *function, const T *from, size_t size, T *to,
+                   size_t capacity, size_t *count) {
+  *count = size;
+  std::copy_n(from, std::min(size, capacity), to);
+  if (size <= capacity)
+    return DSF_OK;
+  return fail(DSF_ERROR_CAPACITY,
+              std::string(function) + ": " + std::to_string(size) +
+                  " needed, the buffer holds " + std::to_string(capacity));
+}
+
+} // namespace
+
+struct dsf_model {
+  std::shared_ptr<const Model> model;
+};
+
+struct dsf_session {
+  dsf_session(std::shared_ptr<const Model> model, int threads,
+              const SamplingOptions &sampling, Session session)
+      : model(std::move(model)), pool(threads), session(std::move(session)),
+        sampler(sampling) {}
+
+  int64_t length() const { return session.length() + int64_t(waiting.size()); }
+  dsf_status feed(const int32_t *ids, int64_t count, bool more);
+  void truncate(int64_t length);
+
+  std::shared_ptr<const Model> model;
+  ThreadPool pool;
+  std::unique_ptr<ModelRunner> runner;
+  Session session;
+  Sampler sampler;
+  /// Appended, but not computed yet.
+  std::vector<int32_t> waiting;
+  /// Most positions that were ever computed since the sequence was empty.
+  int64_t reached = 0;
+  bool hasLogits = false;
+
+private:
+  /// Positions of a call.
+  static constexpr size_t kChunk = 512;
+  /// Computes all waiting tokens, or all but the last.
+  Status compute(bool more);
+};
+
+dsf_status dsf_session::feed(const int32_t *ids, int64_t count, bool more) {
+  const dsf_module &module = model->module();
+  Status faults =
+      checkTokens("session", ids, count, length(), module.vocab_size);
+  if (length() + count > module.max_positions)
+    faults.add("session", std::to_string(length() + count) +
+                              " positions, the model has at most " +
+                              std::to_string(module.max_positions));
+  if (!faults)
+    return fail(DSF_ERROR_INPUT, faults);
+  waiting.insert(waiting.end(), ids, ids + count);
+  if (waiting.empty())
+    return DSF_OK;
+  hasLogits = false;
+  Status status = compute(more);
+  if (status && !more)
+    status = checkLogits("session, position " + std::to_string(length() - 1),
+                         runner->logits(0, 0), module.vocab_size);
+  if (!status) {
+    truncate(0);
+    return fail(DSF_ERROR_RUN, status);
+  }
+  hasLogits = !more;
+  return DSF_OK;
+}
+
+Status dsf_session::compute(bool more) {
+  size_t ready = waiting.size() - (more ? 1 : 0);
+  for (size_t done = 0; done < ready;) {
+    size_t count = std::min(ready - done, kChunk);
+    bool last = done + count == ready;
+    Status status = runner->forward({{&session, waiting.data() + done,
+                                      int64_t(count), int64_t(last && !more)}});
+    if (!status)
+      return status;
+    done += count;
+  }
+  waiting.erase(waiting.begin(), waiting.begin() + int64_t(ready));
+  reached = std::max(reached, session.length());
+  return Status();
+}
+
+void dsf_session::truncate(int64_t newLength) {
+  std::vector<int32_t> tokens = session.tokens();
+  tokens.insert(tokens.end(), waiting.begin(), waiting.end());
+  tokens.resize(size_t(newLength));
+  int64_t keep =
+      std::min(session.length(), std::max<int64_t>(newLength - 1, 0));
+  // Rings hold a draft block more than a window: so far back nothing that is
+  // still needed was written over.
+  if (reached - keep > model->module().draft_block)
+    keep = reached = 0;
+  session.truncate(keep);
+  waiting.assign(tokens.begin() + keep, tokens.end());
+  hasLogits = false;
+}
+
+const char *dsf_version(void) { return DSFLASH_VERSION; }
+
+const char *dsf_last_error(void) { return lastError.c_str(); }
+
+dsf_status dsf_model_open(const char *path, const char *weights,
+                          dsf_model **model) {
+  if (!path || !model)
+    return nullArgument(__func__);
+  return guarded([&] {
+    Result<std::unique_ptr<Model>> opened = Model::open(path);
+    if (!opened)
+      return fail(DSF_ERROR_MODEL, opened.status());
+    if (Status status = (*opened)->bindWeights(weights ? weights : ""); !status)
+      return fail(DSF_ERROR_MODEL, status);
+    *model = new dsf_model{std::move(*opened)};
+    return DSF_OK;
+  });
+}
+
+void dsf_model_close(dsf_model *model) { delete model; }
+
+dsf_status dsf_model_get_info(const dsf_model *model, dsf_model_info *info) {
+  if (!model || !info)
+    return nullArgument(__func__);
+  const Model &opened = *model->model;
+  *info = {opened.module().vocab_size, opened.module().max_positions,
+           opened.kvBytesPerToken(),   opened.manifest().bosToken,
+           opened.manifest().eosToken, opened.tokenizer() != nullptr};
+  return DSF_OK;
+}
+
+static dsf_status noTokenizer(const Model &model) {
+  return fail(DSF_ERROR_INPUT, model.path() + ": no tokenizer.json");
+}
+
+dsf_status dsf_tokenize(const dsf_model *model, const char *text, size_t length,
+                        int parse_special, int32_t *ids, size_t capacity,
+                        size_t *count) {
+  if (!model || (!text && length) || (!ids && capacity) || !count)
+    return nullArgument(__func__);
+  return guarded([&] {
+    const Tokenizer *tokenizer = model->model->tokenizer();
+    if (!tokenizer)
+      return noTokenizer(*model->model);
+    Result<std::vector<int32_t>> encoded =
+        tokenizer->encode({text, length}, parse_special != 0);
+    if (!encoded)
+      return fail(DSF_ERROR_INPUT, encoded.status());
+    return copyOut("dsf_tokenize", encoded->data(), encoded->size(), ids,
+                   capacity, count);
+  });
+}
+
+dsf_status dsf_detokenize(const dsf_model *model, const int32_t *ids,
+                          size_t count, char *text, size_t capacity,
+                          size_t *length) {
+  if (!model || (!ids && count) || (!text && capacity) || !length)
+    return nullArgument(__func__);
+  return guarded([&] {
+    const Tokenizer *tokenizer = model->model->tokenizer();
+    if (!tokenizer)
+      return noTokenizer(*model->model);
+    Status faults = checkTokens("dsf_detokenize", ids, int64_t(count), 0,
+                                tokenizer->vocabSize());
+    if (!faults)
+      return fail(DSF_ERROR_INPUT, faults);
+    std::string bytes;
+    for (size_t i = 0; i < count; ++i)
+      bytes += tokenizer->bytes(ids[i]);
+    return copyOut("dsf_detokenize", bytes.data(), bytes.size(), text, capacity,
+                   length);
+  });
+}
+
+dsf_session_options dsf_default_session_options(void) {
+  SamplingOptions sampling;
+  return {1, sampling.temperature, sampling.topP, sampling.seed};
+}
+
+dsf_status dsf_session_create(const dsf_model *model,
+                              const dsf_session_options *options,
+                              dsf_session **session) {
+  if (!model || !session)
+    return nullArgument(__func__);
+  dsf_session_options chosen =
+      options ? *options : dsf_default_session_options();
+  if (chosen.threads < 0 || !(chosen.temperature >= 0) ||
+      !(chosen.top_p >= 0 && chosen.top_p <= 1))
+    return fail(DSF_ERROR_ARGUMENT,
+                "dsf_session_create: threads and temperature must not be "
+                "negative, top_p lies in [0, 1]");
+  return guarded([&] {
+    Result<Session> empty = Session::create(model->model->module());
+    if (!empty)
+      return fail(DSF_ERROR_MEMORY, empty.status());
+    auto created = std::make_unique<dsf_session>(
+        model->model, chosen.threads,
+        SamplingOptions{chosen.temperature, chosen.top_p, chosen.seed},
+        std::move(*empty));
+    Result<std::unique_ptr<ModelRunner>> runner =
+        ModelRunner::create(*created->model, created->pool);
+    if (!runner)
+      return fail(DSF_ERROR_MODEL, runner.status());
+    created->runner = std::move(*runner);
+    *session = created.release();
+    return DSF_OK;
+  });
+}
+
+void dsf_session_close(dsf_session *session) { delete session; }
+
+dsf_status dsf_session_feed(dsf_session *session, const int32_t *ids,
+                            size_t count, int more) {
+  if (!session || (!ids && count))
+    return nullArgument(__func__);
+  return guarded([&] { return session->feed(ids, int64_t(count), more != 0); });
+}
+
+int64_t dsf_session_length(const dsf_session *session) {
+  return session ? session->length() : 0;
+}
+
+const float *dsf_session_logits(const dsf_session *session) {
+  return session && session->hasLogits ? session->runner->logits(0, 0)
+                                       : nullptr;
+}
+
+/// Takes a token by the logits of the last position.
+template <typename Choose>
+static dsf_status chooseToken(const char *function, const dsf_session *session,
+                              int32_t *token, Choose choose) {
+  if (!session || !token)
+    return nullArgument(function);
+  const float *logits = dsf_session_logits(session);
+  if (!logits)
+    return fail(DSF_ERROR_ARGUMENT,
+                std::string(function) + ": the last call made no logits");
+  return guarded([&] {
+    *token = choose(logits, session->model->module().vocab_size);
+    return DSF_OK;
+  });
+}
+
+dsf_status dsf_session_best(const dsf_session *session, int32_t *token) {
+  return chooseToken(__func__, session, token, argmax);
+}
+
+dsf_status dsf_session_sample(dsf_session *session, int32_t *token) {
+  return chooseToken(__func__, session, token,
+                     [&](const float *logits, int64_t vocab) {
+                       return session->sampler.sample(logits, vocab);
+                     });
+}
+
+dsf_status dsf_session_truncate(dsf_session *session, int64_t length) {
+  if (!session)
+    return nullArgument(__func__);
+  if (length < 0 || length > session->length())
+    return fail(DSF_ERROR_ARGUMENT,
+                "dsf_session_truncate: length " + std::to_string(length) +
+                    " is outside [0, " + std::to_string(session->length()) +
+                    "]");
+  return guarded([&] {
+    session->truncate(length);
+    return DSF_OK;
+  });
+}

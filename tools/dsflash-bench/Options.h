@@ -1,0 +1,29 @@
+//===- Options.h - Command line of dsflash-bench ----------------*- C++ -*-===//
+
+#ifndef DSFLASH_TOOLS_DSFLASHBENCH_OPTIONS_H
+#define DSFLASH_TOOLS_DSFLASHBENCH_OPTIONS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace dsflash::bench {
+
+enum class Command { MakeCheckpoint };
+
+struct Options {
+  Command command = Command::MakeCheckpoint;
+
+  std::string checkpoint;
+  std::string config;
+  uint64_t seed = 0;
+};
+
+/// Reads the command line. Returns nothing when the process is to end with
+/// `exitCode`: after --help or --version (0), after wrong usage (2), which has
+/// been reported.
+std::optional<Options> parseOptions(int argc, char **argv, int &exitCode);
+
+} // namespace dsflash::bench
+
+#endif // DSFLASH_TOOLS_DSFLASHBENCH_OPTIONS_H

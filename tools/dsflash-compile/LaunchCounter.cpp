@@ -1,0 +1,147 @@
+//===- LaunchCounter.cpp - Launches of a call with given extents ----------===//
+
+#include "LaunchCounter.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+LaunchCounter::Kernels
+LaunchCounter::run(func::FuncOp entry,
+                   function_ref<int64_t(StringRef dim)> getExtent) {
+  for (BlockArgument argument : entry.getArguments()) {
+    auto dim = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  "dsflash.dim");
+    if (!dim)
+      continue;
+    Shape shape(cast<MemRefType>(argument.getType()).getShape());
+    shape.front() = getExtent(dim);
+    shapes[argument] = shape;
+  }
+  walk(entry);
+  return std::move(kernels);
+}
+
+void LaunchCounter::walk(func::FuncOp function) {
+  for (Operation &op : function.getOps())
+    visit(&op);
+}
+
+void LaunchCounter::visit(Operation *op) {
+  TypeSwitch<Operation *>(op)
+      .Case([&](DispatchOp dispatch) { launch(dispatch); })
+      .Case([&](func::CallOp nested) { call(nested); })
+      .Case([&](memref::DimOp dim) {
+        Shape shape = shapeOf(dim.getSource());
+        std::optional<int64_t> index = dim.getConstantIndex();
+        if (index && *index < int64_t(shape.size()))
+          numbers[dim] = IntegerAttr::get(dim.getType(), shape[*index]);
+      })
+      .Case([&](memref::ViewOp view) {
+        Shape shape(view.getType().getShape());
+        auto size = view.getSizes().begin();
+        for (int64_t &extent : shape)
+          if (ShapedType::isDynamic(extent))
+            if (auto number =
+                    dyn_cast_or_null<IntegerAttr>(numbers.lookup(*size++)))
+              extent = number.getInt();
+        shapes[view] = shape;
+      })
+      .Default([&](Operation *other) { fold(other); });
+}
+
+void LaunchCounter::fold(Operation *op) {
+  SmallVector<Attribute> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(numbers.lookup(operand));
+  SmallVector<OpFoldResult> results;
+  if (op->getNumResults() != 1 || failed(op->fold(operands, results)) ||
+      results.size() != 1)
+    return;
+  if (auto number = dyn_cast<Attribute>(results.front()))
+    numbers[op->getResult(0)] = number;
+  else
+    copy(cast<Value>(results.front()), op->getResult(0));
+}
+
+void LaunchCounter::copy(Value from, Value to) {
+  if (Attribute number = numbers.lookup(from))
+    numbers[to] = number;
+  if (isa<MemRefType>(from.getType()))
+    shapes[to] = shapeOf(from);
+}
+
+void LaunchCounter::call(func::CallOp call) {
+  auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      call, call.getCalleeAttr());
+  if (!callee || callee.isExternal())
+    return;
+  for (auto [operand, argument] :
+       llvm::zip(call.getOperands(), callee.getArguments()))
+    copy(operand, argument);
+  walk(callee);
+}
+
+LaunchCounter::Shape LaunchCounter::shapeOf(Value buffer) {
+  auto known = shapes.find(buffer);
+  return known == shapes.end()
+             ? Shape(cast<MemRefType>(buffer.getType()).getShape())
+             : known->second;
+}
+
+double LaunchCounter::elementsOf(Value buffer) {
+  double elements = 1;
+  for (int64_t extent : shapeOf(buffer))
+    elements *= extent;
+  return elements;
+}
+
+double LaunchCounter::bytesOf(Value buffer) {
+  auto type = dyn_cast<MemRefType>(buffer.getType());
+  return type ? elementsOf(buffer) * type.getElementTypeBitWidth() / 8 : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+/// Whether each output of a kernel is a sum over the columns of its weight.
+static bool isMatrixProduct(StringRef kernel) {
+  return kernel.contains("linear_") || kernel.contains("mix_product_");
+}
+
+double getTensorBytes(WeightType type) {
+  FormatAttr format = type.getFormat();
+  double bytes =
+      double(type.getRows()) * format.getPayloadBytes(type.getColumns());
+  if (format.hasScale())
+    bytes += double(llvm::divideCeil(type.getRows(), format.getBlockRows())) *
+             format.getScaleCount(type.getColumns());
+  return bytes;
+}
+
+/// One expert's tensor for each row and choice of the output, until all are
+/// read.
+static double getTensorsRead(WeightType type, double outputs) {
+  return std::min(double(type.getExperts()), outputs / type.getRows());
+}
+
+void LaunchCounter::launch(DispatchOp dispatch) {
+  KernelCost &cost = kernels[dispatch.getKernel()];
+  ++cost.count;
+  auto isWeight = [](Value value) { return isa<WeightType>(value.getType()); };
+  auto weight = llvm::find_if(dispatch.getInputs(), isWeight);
+  if (!isMatrixProduct(dispatch.getKernel()) || dispatch.getInits().empty() ||
+      weight == dispatch.getInputs().end())
+    return;
+  cost.isProduct = true;
+  auto type = cast<WeightType>((*weight).getType());
+  double outputs = elementsOf(dispatch.getInits().front());
+  cost.flops += 2 * outputs * type.getColumns();
+  cost.bytesRead += getTensorBytes(type) * getTensorsRead(type, outputs);
+  for (Value input : dispatch.getInputs())
+    cost.bytesRead += bytesOf(input);
+  for (Value init : dispatch.getInits())
+    cost.bytesWritten += bytesOf(init);
+}
