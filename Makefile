@@ -1,14 +1,17 @@
 # make demo   installs what is missing, builds, compiles models/nano and lets it write
 # make test   builds and runs all tests
+# make test-sanitize   unit tests and goldens with the runtime under sanitizers
+# make install PREFIX=DIR   tools, headers, libraries and the CMake package dsflash
 # make docs   the dialect and pass reference, from TableGen, into build/docs
 
 BUILD ?= build
 JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
 LLVM ?= /usr/lib/llvm-22/bin
 PROMPT ?= And it came to pass in those days,
 export PATH := $(LLVM):$(PATH)
 
-.PHONY: demo test docs build packages clean
+.PHONY: demo install test test-fuzz test-threads test-sanitize docs build packages clean
 
 demo: build
 	@$(MAKE) --no-print-directory $(BUILD)/nano.dsflash/manifest.json
@@ -22,6 +25,27 @@ $(BUILD)/nano.dsflash/manifest.json: $(BUILD)/bin/dsflash-compile models/nano/co
 
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@$(MAKE) --no-print-directory test-threads test-fuzz
+
+# The runtime under the thread sanitizer: sessions in threads, the thread pool.
+test-threads: packages
+	@cmake --preset thread -B $(BUILD)-thread >/dev/null
+	@ninja -C $(BUILD)-thread -j $(JOBS) DSFlashRuntimeTests
+	@ctest --test-dir $(BUILD)-thread --output-on-failure -R DSFlashRuntimeTests
+
+# Each fuzzer for DSFLASH_FUZZ_SECONDS.
+test-fuzz: $(BUILD)-sanitize
+	@ctest --test-dir $(BUILD)-sanitize --output-on-failure -j $(JOBS) -L fuzz
+
+test-sanitize: build $(BUILD)-sanitize
+	@ctest --test-dir $(BUILD)-sanitize --output-on-failure -j $(JOBS) -LE fuzz
+
+$(BUILD)-sanitize: packages
+	@cmake --preset sanitize -B $(BUILD)-sanitize -DDSFLASH_COMPILER=$(abspath $(BUILD))/bin/dsflash-compile >/dev/null
+	@ninja -C $(BUILD)-sanitize -j $(JOBS)
+
+install: build
+	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 docs: build
 	@ninja -C $(BUILD) docs
@@ -37,4 +61,4 @@ packages:
 	@scripts/install-packages.sh
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-thread

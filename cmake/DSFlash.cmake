@@ -6,6 +6,7 @@ function(dsflash_add_runtime_library name)
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS})
   target_compile_options(${name} PRIVATE -Wall -Wextra)
+  dsflash_install_library(${name} Runtime)
 endfunction()
 
 # MLIR headers dominate compile time: every compiler library precompiles them.
@@ -17,12 +18,14 @@ function(dsflash_add_mlir_library name)
   mlir_target_link_libraries(${name} PUBLIC MLIRIR)
   target_precompile_headers(${name} PRIVATE
     ${PROJECT_SOURCE_DIR}/include/dsflash/Support/MLIRHeaders.h)
+  dsflash_install_library(${name} Compiler)
 endfunction()
 
 function(dsflash_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK_LIBS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS})
+  install(TARGETS ${name})
 endfunction()
 
 function(dsflash_add_unittest name)

@@ -1,6 +1,8 @@
 # Builds of the runtime that look for faults: sanitizers, and fuzzers on top.
 set(DSFLASH_SANITIZE "" CACHE STRING
   "Sanitizers, comma separated (address,undefined or thread)")
+set(DSFLASH_COMPILER "" CACHE FILEPATH
+  "dsflash-compile of another build, with which one without tests the goldens")
 option(DSFLASH_BUILD_FUZZERS "Build the fuzzers (needs clang)" OFF)
 
 if(DSFLASH_SANITIZE)

@@ -4,13 +4,12 @@
 #include "RandomWeights.h"
 #include "dsflash/Model/Checkpoint.h"
 #include "dsflash/Support/Json.h"
+#include "dsflash/Support/TextFile.h"
 #include "dsflash/Tokens/TokenMap.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <optional>
 #include <vector>
 
 using namespace dsflash;
@@ -18,12 +17,6 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 namespace {
-
-Status writeText(const fs::path &path, const std::string &text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  return file.flush() ? Status() : Status::error(path, "cannot write");
-}
 
 /// Space for the headers, config and tokenizer, beside the tensors.
 constexpr int64_t kSlackBytes = int64_t(64) << 20;
@@ -58,10 +51,10 @@ Result<int64_t> compressedVocabSize(const std::string &tokenizerJson) {
   return int64_t(map->size);
 }
 
-/// A tensor of the plan and the weight that it is a part of.
+/// A tensor and the weight that it is a part of.
 struct PlannedTensor {
   const WeightInfo *weight;
-  const TensorSpec *tensor;
+  TensorSpec tensor;
 };
 
 class CheckpointWriter {
@@ -69,11 +62,8 @@ public:
   CheckpointWriter(const ModelConfig &config, std::string folder,
                    const RandomCheckpointOptions &options)
       : folder(std::move(folder)), options(options),
-        weights(weightPlan(config)), tensors(tensorPlan(config)),
-        random(options.seed) {
-    for (const TensorSpec &tensor : tensors)
-      total += tensor.bytes();
-    split();
+        weights(weightPlan(config)), random(options.seed) {
+    fillShards();
   }
 
   int64_t totalBytes() const { return total; }
@@ -85,31 +75,29 @@ public:
       if (Status status = writeShard(shards[i], name); !status)
         return status;
       for (const PlannedTensor &planned : shards[i])
-        map[planned.tensor->name] = name;
+        map[planned.tensor.name] = name;
     }
     json index = {{"metadata", {{"total_size", total}}}, {"weight_map", map}};
-    return writeText(fs::path(folder) / "model.safetensors.index.json",
-                     index.dump(1));
+    return writeTextFile(fs::path(folder) / "model.safetensors.index.json",
+                         index.dump(1));
   }
 
 private:
   using Shard = std::vector<PlannedTensor>;
 
-  /// Fills shards in the order of the plan, where a weight's tensors follow one
-  /// another, the payload first.
-  void split() {
+  void fillShards() {
     int64_t shardBytes = 0;
-    auto weight = weights.begin();
-    for (const TensorSpec &tensor : tensors) {
-      if (weight->name != tensor.name && tensor.dtype != DType::F8_E8M0)
-        ++weight;
-      if (shards.empty() || shardBytes + tensor.bytes() > options.shardBytes) {
-        shards.emplace_back();
-        shardBytes = 0;
+    for (const WeightInfo &weight : weights)
+      for (TensorSpec &tensor : storedTensors(weight)) {
+        int64_t bytes = tensor.bytes();
+        if (shards.empty() || shardBytes + bytes > options.shardBytes) {
+          shards.emplace_back();
+          shardBytes = 0;
+        }
+        shards.back().push_back({&weight, std::move(tensor)});
+        shardBytes += bytes;
+        total += bytes;
       }
-      shards.back().push_back({&*weight, &tensor});
-      shardBytes += tensor.bytes();
-    }
   }
 
   std::string shardName(size_t shard) const {
@@ -122,14 +110,14 @@ private:
   Status writeShard(const Shard &shard, const std::string &name) {
     std::vector<TensorView> views;
     for (const PlannedTensor &planned : shard)
-      views.push_back({planned.tensor->name, planned.tensor->dtype,
-                       planned.tensor->shape, nullptr});
+      views.push_back({planned.tensor.name, planned.tensor.dtype,
+                       planned.tensor.shape, nullptr});
     Result<SafetensorsWriter> writer = SafetensorsWriter::create(
         fs::path(folder) / name, views, {{"format", "pt"}});
     if (!writer)
       return writer.status();
     for (const PlannedTensor &planned : shard)
-      if (Status status = random.write(*planned.weight, *planned.tensor,
+      if (Status status = random.write(*planned.weight, planned.tensor,
                                        [&](const void *data, size_t bytes) {
                                          done += int64_t(bytes);
                                          if (options.progress)
@@ -144,7 +132,6 @@ private:
   std::string folder;
   const RandomCheckpointOptions &options;
   std::vector<WeightInfo> weights;
-  std::vector<TensorSpec> tensors;
   std::vector<Shard> shards;
   RandomWeights random;
   int64_t total = 0;
@@ -180,8 +167,9 @@ Status dsflash::writeRandomCheckpoint(const std::string &configPath,
   if (Status status = writer.write(); !status)
     return status;
   if (Status status =
-          writeText(fs::path(folder) / "tokenizer.json", *tokenizer);
+          writeTextFile(fs::path(folder) / "tokenizer.json", *tokenizer);
       !status)
     return status;
-  return writeText(fs::path(folder) / "config.json", document->dump(2) + "\n");
+  return writeTextFile(fs::path(folder) / "config.json",
+                       document->dump(2) + "\n");
 }

@@ -253,6 +253,34 @@ Value KernelBuilder::reduceAdd(Value vector) {
 Value KernelBuilder::reduceMax(Value vector) {
   return reduce(vector, [&](Value a, Value b) { return maxf(a, b); });
 }
+Value KernelBuilder::reduceAddEach(ArrayRef<Value> vectors) {
+  SmallVector<Value> parts(vectors);
+  int64_t lanes = cast<VectorType>(parts[0].getType()).getNumElements();
+  int64_t groups = 1, width = lanes; // of each part
+  while (parts.size() > 1 || width > 1) {
+    int64_t joined = parts.size() > 1 ? 2 : 1;
+    int64_t half = std::max(width / 2, int64_t(1));
+    SmallVector<int64_t> low;
+    for (int64_t group = 0; group < joined * groups; ++group)
+      for (int64_t lane = 0; lane < half; ++lane)
+        low.push_back(group * width + lane);
+    SmallVector<int64_t> high(
+        llvm::map_range(low, [&](int64_t lane) { return lane + half; }));
+    SmallVector<Value> sums;
+    for (size_t i = 0; i < parts.size(); i += joined) {
+      auto pick = [&](ArrayRef<int64_t> mask) {
+        return vector::ShuffleOp::create(*this, parts[i], parts[i + joined - 1],
+                                         mask);
+      };
+      sums.push_back(width > 1 ? addf(pick(low), pick(high))
+                               : Value(pick(low)));
+    }
+    parts = sums;
+    groups *= joined;
+    width = half;
+  }
+  return parts[0];
+}
 Value KernelBuilder::reduceMinI(Value vector) {
   return reduce(vector, [&](Value a, Value b) { return min(a, b); });
 }

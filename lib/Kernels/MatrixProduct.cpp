@@ -1,158 +1,284 @@
 //===- MatrixProduct.cpp - Products with packed matrices ------------------===//
 
 #include "dsflash/Kernels/MatrixProduct.h"
+#include "dsflash/Transforms/AttributeNames.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace mlir::dsflash;
 
 namespace {
-/// Sums that fit the registers beside weights and inputs.
-constexpr int64_t maxSums = 24;
-constexpr int64_t maxTile = 8;
-constexpr int64_t maxRowTile = 8;
+
+/// Outputs that are computed together; a last tile repeats its last output.
+constexpr int64_t tile = 8;
+/// Rows that are computed together: their sums fit the registers.
+constexpr int64_t rowTile = 3;
 /// Rows whose inputs stay in the cache while a few tiles pass.
 constexpr int64_t rowBlock = 30;
 /// Bytes of packed weights that stay in the cache while all rows pass.
 constexpr int64_t cachedBytes = 1 << 18;
 /// Columns that are decoded at a time.
-constexpr int64_t maxSpan = 512;
+constexpr int64_t mostSpan = 512;
+/// Scales that are decoded at a time.
+constexpr int64_t scaleLanes = 8;
 
 /// Vectors of adjacent elements: one, or the even and the odd ones where two
 /// elements share a byte.
 using Vectors = SmallVector<Value, 2>;
-} // namespace
 
-namespace mlir::dsflash {
-/// One tile of outputs.
-class ProductTile {
+bool isPacked(FormatAttr format) {
+  return format.getElement() == Element::E2M1;
+}
+
+/// Lanes of the sums; what they take at a time lies in one block of a scale.
+int64_t getSumLanes(FormatAttr format, int64_t columns) {
+  if (format.hasScale())
+    columns = std::gcd(columns, format.getBlockColumns());
+  return KernelBuilder::getLanes(isPacked(format) ? columns / 2 : columns);
+}
+
+/// Whole blocks.
+int64_t getSpan(FormatAttr format) {
+  int64_t unit = format.hasScale() ? format.getBlockColumns() : mostSpan;
+  return std::max(mostSpan / unit, int64_t(1)) * unit;
+}
+
+/// The arguments of a product's function.
+struct ProductOperands {
+  Value begin, end;    // tiles
+  Value input, output; // [rows, features]
+  Value payload;       // of the weight
+  Value groupOutputs;  // outputs of one group
+  Value rowCount;
+  Value rounded; // i1
+  // Null where there is none.
+  Value scales;
+  Value order, firstSlot, slotsPerInput;
+
+  /// Visits all that are there, in order.
+  template <typename Visit>
+  void forEach(bool hasScales, bool hasOrder, Visit visit) {
+    for (Value *value : {&begin, &end, &input, &output, &payload, &groupOutputs,
+                         &rowCount, &rounded})
+      visit(*value);
+    if (hasScales)
+      visit(scales);
+    if (hasOrder)
+      for (Value *value : {&order, &firstSlot, &slotsPerInput})
+        visit(*value);
+  }
+};
+
+/// Where a row of activations lies and where its result goes.
+struct ProductRow {
+  Value input;
+  Value output;
+};
+
+/// Writes the body of a product's function.
+class ProductEmitter {
 public:
-  ProductTile(KernelBuilder &b, const MatrixProduct &product,
-              Value firstOutput);
+  ProductEmitter(KernelBuilder &b, FormatAttr format, int64_t lanes,
+                 const ProductOperands &operands)
+      : b(b), format(format), lanes(lanes), span(getSpan(format)),
+        operands(operands),
+        columns(memref::DimOp::create(b, operands.payload, 1)),
+        partial(b.scratch({rowBlock, tile * lanes}, b.getF32Type())),
+        results(b.scratch({tile}, b.getF32Type())),
+        weights(b.scratch({tile, span}, b.getF32Type())) {
+    if (isPacked(format))
+      columns = b.mul(columns, 2);
+    if (format.hasScale())
+      scales = b.scratch({tile, format.getScaleCount(span)}, b.getF32Type());
+  }
 
-  /// From this many rows on emitDecoded is faster.
-  int64_t getRowsForDecoded() const { return format.hasScale() ? 2 : 12; }
-  /// Computes rows first to first + count, decoding for each few of them.
-  void emitDirect(Value first, Value count,
-                  function_ref<ProductRow(Value)> getRow);
-  /// The same, decoding once; count is at most rowBlock.
-  void emitDecoded(Value first, Value count,
-                   function_ref<ProductRow(Value)> getRow);
+  void emit();
 
 private:
   using GetWeights = function_ref<Vectors(int64_t output, Value column)>;
 
-  bool isPacked() const { return format.getElement() == Element::E2M1; }
   /// Elements that a load brings.
-  int64_t getChunk() const { return isPacked() ? 2 * lanes : lanes; }
-  int64_t getSpan() const;
-  /// Walks the columns in spans.
+  int64_t getChunk() const { return isPacked(format) ? 2 * lanes : lanes; }
+
+  void startTile(Value number);
+  Value getOutput(Value i) { return b.min(b.add(firstOutput, i), lastOutput); }
+  ProductRow getRow(Value number);
+
+  void emitDirect(Value first);
+  void emitDecoded(Value first, Value count);
+  void finish(Value first, Value count);
+
   SmallVector<Value>
-  forSpans(int64_t span, ArrayRef<Value> sums,
+  forSpans(ArrayRef<Value> sums,
            function_ref<SmallVector<Value>(Value begin, Value end,
                                            ArrayRef<Value> sums)>
                body);
-  SmallVector<Value> forSteps(Value begin, Value end, ArrayRef<Value> sums,
-                              ArrayRef<ProductRow> rows, GetWeights getWeights);
-  void decodeScales(Value begin);
-  Vectors decode(int64_t output, Value column, Value begin);
+  SmallVector<Value> forChunks(Value begin, Value end, ArrayRef<Value> sums,
+                               ArrayRef<ProductRow> rows,
+                               GetWeights getWeights);
+  void decodeScales(Value begin, Value end);
+  Vectors decode(Value i, Value output, Value column, Value begin);
+  void decodeSpan(Value begin, Value end);
+  Vectors loadWeights(Value i, Value at);
   Vectors loadInput(const ProductRow &row, Value column);
-  SmallVector<Value> zeros(int64_t count) {
-    return SmallVector<Value>(count, b.f32(0.0f, lanes));
+
+  SmallVector<Value> zeros() {
+    return SmallVector<Value>(tile, b.f32(0.0f, lanes));
   }
-  void finish(const ProductRow &row, ArrayRef<Value> sums);
-  void forRowTiles(Value count, int64_t rowTile,
-                   function_ref<void(Value first, int64_t rows)> body);
+  SmallVector<Value> loadSums(Value row);
+  void storeSums(Value row, ArrayRef<Value> sums);
 
   KernelBuilder &b;
-  const MatrixProduct &product;
   FormatAttr format;
-  Value firstOutput;
-  Value inputColumn; // null for 0
-  Value scales;      // of a span, [tile or 1, blocks]; null without
-  int64_t tile;
-  int64_t step; // columns of an iteration, in one block
-  int64_t lanes;
+  int64_t lanes, span;
+  ProductOperands operands;
+  Value columns;
+  Value partial; // sums of the rows of a block
+  Value results; // of one row
+  Value weights; // decoded, of a span
+  Value scales;  // of a span; null without
+  // Of the current tile.
+  Value firstOutput, lastOutput, inputColumn;
 };
-} // namespace mlir::dsflash
+
+} // namespace
 
 //===----------------------------------------------------------------------===//
-// MatrixProduct
+// Loops over tiles and rows
 //===----------------------------------------------------------------------===//
 
-void MatrixProduct::bind(KernelBuilder &b, Value input, Value weight,
-                         Value output, Value expert) {
-  auto getPlane = [&](Plane plane) {
-    auto value = cast<TypedValue<WeightType>>(weight);
-    return WeightDataOp::create(b, getPlaneType(value.getType(), plane),
-                                /*call=*/Value(), value, expert, plane);
-  };
-  this->input = input;
-  this->output = output;
-  payload = getPlane(Plane::Payload);
-  if (format.hasScale())
-    scales = getPlane(Plane::Scale);
-}
-
-int64_t MatrixProduct::getTile() const {
-  return std::gcd(outputs / groups, maxTile);
-}
-
-void MatrixProduct::emit(KernelBuilder &b, Value begin, Value end,
-                         Value rowCount,
-                         function_ref<ProductRow(Value)> getRow) const {
-  int64_t tileBytes = format.getPayloadBytes(columns) * getTile();
-  int64_t tileBlock = std::max<int64_t>(cachedBytes / tileBytes, 1);
-  b.loop(begin, end, tileBlock, [&](Value firstTile) {
-    Value lastTile = b.min(b.add(firstTile, tileBlock), end);
-    b.loop(b.index(0), rowCount, rowBlock, [&](Value first) {
-      Value count = b.min(b.sub(rowCount, first), b.index(rowBlock));
+void ProductEmitter::emit() {
+  int64_t rowsOfByte = isPacked(format) ? 2 : 1;
+  int64_t elementBytes = format.getPayloadBytes(rowsOfByte);
+  Value tileBytes = b.div(b.mul(columns, tile * elementBytes), rowsOfByte);
+  Value tileBlock = b.max(b.div(b.index(cachedBytes), tileBytes), b.index(1));
+  Value tiles = b.sub(operands.end, operands.begin);
+  Value blocks = b.div(b.add(tiles, b.add(tileBlock, -1)), tileBlock);
+  b.loop(b.index(0), blocks, [&](Value block) {
+    Value firstTile = b.add(operands.begin, b.mul(block, tileBlock));
+    Value lastTile = b.min(b.add(firstTile, tileBlock), operands.end);
+    b.loop(b.index(0), operands.rowCount, rowBlock, [&](Value first) {
+      Value count = b.min(b.sub(operands.rowCount, first), b.index(rowBlock));
+      Value isOne = b.cmp(arith::CmpIPredicate::eq, count, b.index(1));
       b.loop(firstTile, lastTile, [&](Value number) {
-        ProductTile tile(b, *this, b.mul(number, getTile()));
-        Value many = b.cmp(arith::CmpIPredicate::sge, count,
-                           b.index(tile.getRowsForDecoded()));
+        startTile(number);
         b.when(
-            many, [&] { tile.emitDecoded(first, count, getRow); },
-            [&] { tile.emitDirect(first, count, getRow); });
+            isOne, [&] { emitDirect(first); },
+            [&] { emitDecoded(first, count); });
+        finish(first, count);
       });
     });
   });
 }
 
-//===----------------------------------------------------------------------===//
-// ProductTile
-//===----------------------------------------------------------------------===//
-
-ProductTile::ProductTile(KernelBuilder &b, const MatrixProduct &product,
-                         Value firstOutput)
-    : b(b), product(product), format(product.format), firstOutput(firstOutput),
-      tile(product.getTile()) {
-  constexpr int64_t unscaledStep = 64;
-  step = std::gcd(product.columns,
-                  format.hasScale() ? format.getBlockColumns() : unscaledStep);
-  lanes = KernelBuilder::getLanes(isPacked() ? step / 2 : step);
-  if (product.groups > 1) {
-    Value group = b.div(firstOutput, product.outputs / product.groups);
-    inputColumn = b.mul(group, product.columns);
-  }
-  if (format.hasScale()) {
-    bool shared = format.getBlockRows() % tile == 0;
-    scales = b.scratch({shared ? 1 : tile, format.getScaleCount(getSpan())},
-                       b.getF32Type());
-  }
+void ProductEmitter::startTile(Value number) {
+  Value tiles = b.div(b.add(operands.groupOutputs, tile - 1), tile);
+  Value group = b.div(number, tiles);
+  Value firstOfGroup = b.mul(group, operands.groupOutputs);
+  Value inGroup = b.mul(b.sub(number, b.mul(group, tiles)), tile);
+  firstOutput = b.add(firstOfGroup, inGroup);
+  Value lastOfGroup = b.add(b.add(firstOfGroup, operands.groupOutputs), -1);
+  lastOutput = b.min(b.add(firstOutput, tile - 1), lastOfGroup);
+  inputColumn = b.mul(group, columns);
 }
 
-/// Whole blocks, or all columns.
-int64_t ProductTile::getSpan() const {
-  int64_t unit = format.hasScale() ? format.getBlockColumns() : step;
-  return std::min(product.columns, std::max(maxSpan / unit, int64_t(1)) * unit);
+ProductRow ProductEmitter::getRow(Value number) {
+  if (!operands.order)
+    return {number, number};
+  Value slot =
+      b.toIndex(b.load(operands.order, {b.add(operands.firstSlot, number)}));
+  return {b.div(slot, operands.slotsPerInput), slot};
 }
 
-SmallVector<Value> ProductTile::forSpans(
-    int64_t span, ArrayRef<Value> sums,
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> ProductEmitter::loadSums(Value row) {
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < tile; ++i)
+    sums.push_back(b.loadVector(partial, {row, b.index(i * lanes)}, lanes));
+  return sums;
+}
+
+void ProductEmitter::storeSums(Value row, ArrayRef<Value> sums) {
+  for (auto [i, sum] : llvm::enumerate(sums))
+    b.storeVector(sum, partial, {row, b.index(i * lanes)});
+}
+
+/// One row: weights are decoded in registers.
+void ProductEmitter::emitDirect(Value first) {
+  SmallVector<Value> outputs;
+  for (int64_t i = 0; i < tile; ++i)
+    outputs.push_back(getOutput(b.index(i)));
+  SmallVector<Value> sums =
+      forSpans(zeros(), [&](Value begin, Value end, ArrayRef<Value> carried) {
+        decodeScales(begin, end);
+        return forChunks(begin, end, carried, getRow(first),
+                         [&](int64_t i, Value column) {
+                           return decode(b.index(i), outputs[i], column, begin);
+                         });
+      });
+  storeSums(b.index(0), sums);
+}
+
+/// Many rows: weights are decoded once for all of them. The last rows of a
+/// tile that is not full repeat the last one.
+void ProductEmitter::emitDecoded(Value first, Value count) {
+  b.loop(b.index(0), count, [&](Value row) { storeSums(row, zeros()); });
+  forSpans({}, [&](Value begin, Value end, ArrayRef<Value>) {
+    decodeScales(begin, end);
+    decodeSpan(begin, end);
+    b.loop(b.index(0), count, rowTile, [&](Value firstRow) {
+      SmallVector<Value> numbers, sums;
+      SmallVector<ProductRow> rows;
+      for (int64_t r = 0; r < rowTile; ++r) {
+        numbers.push_back(b.min(b.add(firstRow, r), b.add(count, -1)));
+        rows.push_back(getRow(b.add(first, numbers[r])));
+        llvm::append_range(sums, loadSums(numbers[r]));
+      }
+      sums = forChunks(begin, end, sums, rows, [&](int64_t i, Value column) {
+        return loadWeights(b.index(i), b.sub(column, begin));
+      });
+      for (int64_t r = 0; r < rowTile; ++r)
+        storeSums(numbers[r], ArrayRef<Value>(sums).slice(r * tile, tile));
+    });
+    return SmallVector<Value>();
+  });
+}
+
+/// Stores the results of a block of rows.
+void ProductEmitter::finish(Value first, Value count) {
+  Value width = b.add(b.sub(lastOutput, firstOutput), 1);
+  Value isFull = b.cmp(arith::CmpIPredicate::eq, width, b.index(tile));
+  b.loop(b.index(0), count, [&](Value number) {
+    Value row = getRow(b.add(first, number)).output;
+    Value sums = b.reduceAddEach(loadSums(number));
+    Value stored = b.select(operands.rounded, b.round(sums), sums);
+    b.when(
+        isFull,
+        [&] { b.storeVector(stored, operands.output, {row, firstOutput}); },
+        [&] {
+          b.storeVector(stored, results, {b.index(0)});
+          b.loop(b.index(0), width, [&](Value i) {
+            b.store(b.load(results, {i}), operands.output,
+                    {row, b.add(firstOutput, i)});
+          });
+        });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Loops over columns
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> ProductEmitter::forSpans(
+    ArrayRef<Value> sums,
     function_ref<SmallVector<Value>(Value, Value, ArrayRef<Value>)> body) {
-  Value columns = b.index(product.columns);
   return b.loop(b.index(0), columns, span, sums,
                 [&](Value begin, ArrayRef<Value> carried) {
                   return body(begin, b.min(b.add(begin, span), columns),
@@ -160,181 +286,177 @@ SmallVector<Value> ProductTile::forSpans(
                 });
 }
 
-/// Puts the factors of the codes from column `begin` on into `scales`.
-void ProductTile::decodeScales(Value begin) {
-  if (!scales)
-    return;
-  ArrayRef<int64_t> extents = cast<MemRefType>(scales.getType()).getShape();
-  int64_t all = format.getScaleCount(product.columns);
-  int64_t width = KernelBuilder::getLanes(std::gcd(all, extents[1]));
-  Value first = b.div(begin, format.getBlockColumns());
-  Value count = b.min(b.sub(b.index(all), first), b.index(extents[1]));
-  b.loop(b.index(0), count, width, [&](Value block) {
-    for (int64_t output = 0; output < extents[0]; ++output) {
-      Value row = b.div(b.add(firstOutput, output), format.getBlockRows());
-      Value codes =
-          b.loadVector(product.scales, {row, b.add(first, block)}, width);
-      Value scale = b.decodeScale(codes, format);
-      // decodeE2M1Times4 leaves this to the scale.
-      if (isPacked())
-        scale = b.mulf(scale, b.f32(0.25f, width));
-      b.storeVector(scale, scales, {b.index(output), block});
-    }
-  });
+/// Adds the products of the columns begin to end to the sums, which lie row by
+/// row.
+SmallVector<Value> ProductEmitter::forChunks(Value begin, Value end,
+                                             ArrayRef<Value> sums,
+                                             ArrayRef<ProductRow> rows,
+                                             GetWeights getWeights) {
+  return b.loop(
+      begin, end, getChunk(), sums, [&](Value column, ArrayRef<Value> carried) {
+        SmallVector<Value> next(carried);
+        SmallVector<Vectors> inputs;
+        for (const ProductRow &row : rows)
+          inputs.push_back(loadInput(row, column));
+        for (int64_t i = 0; i < tile; ++i)
+          for (auto [part, vector] : llvm::enumerate(getWeights(i, column)))
+            for (auto [r, input] : llvm::enumerate(inputs)) {
+              Value &sum = next[r * tile + i];
+              sum = b.fma(input[part], vector, sum);
+            }
+        return next;
+      });
 }
 
-/// The weights of one output in the chunk from `column` on, in the span that
-/// starts at `begin`.
-Vectors ProductTile::decode(int64_t output, Value column, Value begin) {
-  Value row = b.add(firstOutput, output);
-  Value at = isPacked() ? b.div(column, 2) : column;
-  Value stored = b.loadVector(product.payload, {row, at}, lanes);
-  if (!scales)
-    return {format.getElement() == Element::BF16 ? b.decodeBF16(stored)
-                                                 : stored};
-  bool shared = cast<MemRefType>(scales.getType()).getShape()[0] == 1;
-  Value block = b.div(b.sub(column, begin), format.getBlockColumns());
-  Value scale =
-      b.splat(b.load(scales, {b.index(shared ? 0 : output), block}), lanes);
-  if (!isPacked())
-    return {b.mulf(b.decodeE4M3(stored), scale)};
-  Value bits = b.widen(stored);
-  return {b.mulf(b.decodeE2M1Times4(bits, 0), scale),
-          b.mulf(b.decodeE2M1Times4(bits, 4), scale)};
-}
-
-Vectors ProductTile::loadInput(const ProductRow &row, Value column) {
-  SmallVector<Value> indices = row.input;
-  indices.push_back(inputColumn ? b.add(column, inputColumn) : column);
-  Value vector = b.loadVector(product.input, indices, getChunk());
-  if (!isPacked())
+Vectors ProductEmitter::loadInput(const ProductRow &row, Value column) {
+  Value vector = b.loadVector(
+      operands.input, {row.input, b.add(inputColumn, column)}, getChunk());
+  if (!isPacked(format))
     return {vector};
   auto halves = vector::DeinterleaveOp::create(b, vector);
   return {halves.getRes1(), halves.getRes2()};
 }
 
-/// Adds the products of the columns begin to end to the sums, which lie row by
-/// row.
-SmallVector<Value> ProductTile::forSteps(Value begin, Value end,
-                                         ArrayRef<Value> sums,
-                                         ArrayRef<ProductRow> rows,
-                                         GetWeights getWeights) {
-  return b.loop(
-      begin, end, step, sums, [&](Value column, ArrayRef<Value> carried) {
-        SmallVector<Value> next(carried);
-        for (int64_t offset = 0; offset < step; offset += getChunk()) {
-          Value chunk = b.add(column, offset);
-          SmallVector<Vectors> inputs;
-          for (const ProductRow &row : rows)
-            inputs.push_back(loadInput(row, chunk));
-          for (int64_t output = 0; output < tile; ++output)
-            for (auto [i, weights] : llvm::enumerate(getWeights(output, chunk)))
-              for (auto [r, input] : llvm::enumerate(inputs)) {
-                Value &sum = next[r * tile + output];
-                sum = b.fma(input[i], weights, sum);
-              }
-        }
-        return next;
-      });
-}
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
 
-/// Stores the results of one row.
-void ProductTile::finish(const ProductRow &row, ArrayRef<Value> sums) {
-  for (auto [output, sum] : llvm::enumerate(sums)) {
-    Value result = b.reduceAdd(sum);
-    SmallVector<Value> indices = row.output;
-    indices.push_back(b.add(firstOutput, output));
-    b.store(product.rounded ? b.round(result) : result, product.output,
-            indices);
-  }
-}
-
-/// As many rows at a time as fit the registers, then one by one.
-void ProductTile::forRowTiles(
-    Value count, int64_t rowTile,
-    function_ref<void(Value first, int64_t rows)> body) {
-  Value whole = b.index(0);
-  if (rowTile > 1) {
-    whole = b.sub(count, b.rem(count, rowTile));
-    b.loop(b.index(0), whole, rowTile,
-           [&](Value first) { body(first, rowTile); });
-  }
-  b.loop(whole, count, [&](Value first) { body(first, 1); });
-}
-
-void ProductTile::emitDirect(Value first, Value count,
-                             function_ref<ProductRow(Value)> getRow) {
-  int64_t rowTile =
-      getRowsForDecoded() > 2 ? std::min(maxSums / tile, maxRowTile) : 1;
-  int64_t span = scales ? getSpan() : product.columns;
-  forRowTiles(count, rowTile, [&](Value firstRow, int64_t rowCount) {
-    SmallVector<ProductRow> rows;
-    for (int64_t r = 0; r < rowCount; ++r)
-      rows.push_back(getRow(b.add(first, b.add(firstRow, r))));
-    SmallVector<Value> sums =
-        forSpans(span, zeros(rowCount * tile),
-                 [&](Value begin, Value end, ArrayRef<Value> carried) {
-                   decodeScales(begin);
-                   return forSteps(begin, end, carried, rows,
-                                   [&](int64_t output, Value column) {
-                                     return decode(output, column, begin);
-                                   });
-                 });
-    for (auto [r, row] : llvm::enumerate(rows))
-      finish(row, ArrayRef<Value>(sums).slice(r * tile, tile));
+/// Puts the factors of the columns begin to end into `scales`.
+void ProductEmitter::decodeScales(Value begin, Value end) {
+  if (!scales)
+    return;
+  int64_t width = format.getBlockColumns();
+  Value first = b.div(begin, width);
+  Value count = b.div(b.add(b.sub(end, begin), width - 1), width);
+  Value whole = b.sub(count, b.rem(count, scaleLanes));
+  b.loop(tile, [&](Value i) {
+    Value row = b.div(getOutput(i), format.getBlockRows());
+    auto decode = [&](Value block, int64_t lanes) {
+      Value codes =
+          b.loadVector(operands.scales, {row, b.add(first, block)}, lanes);
+      b.storeVector(b.decodeScale(codes, format), scales, {i, block});
+    };
+    b.loop(b.index(0), whole, scaleLanes,
+           [&](Value block) { decode(block, scaleLanes); });
+    b.loop(whole, count, [&](Value block) { decode(block, 1); });
   });
 }
 
-void ProductTile::emitDecoded(Value first, Value count,
-                              function_ref<ProductRow(Value)> getRow) {
-  Value weights = b.scratch({tile, getSpan()}, b.getF32Type());
-  Value partial = b.scratch({rowBlock, tile * lanes}, b.getF32Type());
-  auto loadSums = [&](Value row) {
-    SmallVector<Value> sums;
-    for (int64_t output = 0; output < tile; ++output)
-      sums.push_back(
-          b.loadVector(partial, {row, b.index(output * lanes)}, lanes));
-    return sums;
-  };
-  auto storeSums = [&](Value row, ArrayRef<Value> sums) {
-    for (auto [output, sum] : llvm::enumerate(sums))
-      b.storeVector(sum, partial, {row, b.index(output * lanes)});
-  };
+/// The weights of output i of the tile in the chunk from `column` on, in the
+/// span that starts at `begin`.
+Vectors ProductEmitter::decode(Value i, Value output, Value column,
+                               Value begin) {
+  Value at = isPacked(format) ? b.div(column, 2) : column;
+  Value stored = b.loadVector(operands.payload, {output, at}, lanes);
+  if (!scales)
+    return {format.getElement() == Element::BF16 ? b.decodeBF16(stored)
+                                                 : stored};
+  Value block = b.div(b.sub(column, begin), format.getBlockColumns());
+  Value scale = b.load(scales, {i, block});
+  if (!isPacked(format))
+    return {b.mulf(b.decodeE4M3(stored), b.splat(scale, lanes))};
+  Value bits = b.widen(stored);
+  return {b.decodeE2M1(bits, scale),
+          b.decodeE2M1(b.shiftRight(bits, 4), scale)};
+}
 
-  b.loop(b.index(0), count, [&](Value row) { storeSums(row, zeros(tile)); });
-  forSpans(getSpan(), {}, [&](Value begin, Value end, ArrayRef<Value>) {
-    decodeScales(begin);
+/// Puts the weights of a span into `weights`.
+void ProductEmitter::decodeSpan(Value begin, Value end) {
+  b.loop(tile, [&](Value i) {
+    Value output = getOutput(i);
     b.loop(begin, end, getChunk(), [&](Value column) {
       Value at = b.sub(column, begin);
-      for (int64_t output = 0; output < tile; ++output)
-        for (auto [i, vector] : llvm::enumerate(decode(output, column, begin)))
-          b.storeVector(vector, weights,
-                        {b.index(output), b.add(at, i * lanes)});
+      for (auto [part, vector] :
+           llvm::enumerate(decode(i, output, column, begin)))
+        b.storeVector(vector, weights, {i, b.add(at, part * lanes)});
     });
-    int64_t rowTile = std::min(maxSums / tile, maxRowTile);
-    forRowTiles(count, rowTile, [&](Value firstRow, int64_t rowCount) {
-      SmallVector<ProductRow> rows;
-      SmallVector<Value> sums;
-      for (int64_t r = 0; r < rowCount; ++r) {
-        Value row = b.add(firstRow, r);
-        rows.push_back(getRow(b.add(first, row)));
-        llvm::append_range(sums, loadSums(row));
-      }
-      sums =
-          forSteps(begin, end, sums, rows, [&](int64_t output, Value column) {
-            Vectors vectors;
-            Value at = b.sub(column, begin);
-            for (int64_t i = 0; i < getChunk(); i += lanes)
-              vectors.push_back(b.loadVector(
-                  weights, {b.index(output), b.add(at, i)}, lanes));
-            return vectors;
-          });
-      for (int64_t r = 0; r < rowCount; ++r)
-        storeSums(b.add(firstRow, r),
-                  ArrayRef<Value>(sums).slice(r * tile, tile));
-    });
-    return SmallVector<Value>();
   });
-  b.loop(b.index(0), count,
-         [&](Value row) { finish(getRow(b.add(first, row)), loadSums(row)); });
+}
+
+Vectors ProductEmitter::loadWeights(Value i, Value at) {
+  Vectors vectors;
+  for (int64_t part = 0; part < getChunk(); part += lanes)
+    vectors.push_back(b.loadVector(weights, {i, b.add(at, part)}, lanes));
+  return vectors;
+}
+
+//===----------------------------------------------------------------------===//
+// MatrixProduct
+//===----------------------------------------------------------------------===//
+
+int64_t MatrixProduct::getTiles() const {
+  return groups * llvm::divideCeil(outputs / groups, tile);
+}
+
+/// A matrix of unknown extents.
+static Value forgetExtents(KernelBuilder &b, Value matrix) {
+  auto type = cast<MemRefType>(matrix.getType());
+  SmallVector<int64_t> extents(type.getRank(), ShapedType::kDynamic);
+  return memref::CastOp::create(
+      b, MemRefType::get(extents, type.getElementType()), matrix);
+}
+
+/// The function for a format and a number of lanes, made where it is missing.
+static func::FuncOp getFunction(KernelBuilder &b, FormatAttr format,
+                                int64_t lanes, TypeRange types, bool hasOrder) {
+  std::string name = "product." + stringifyElement(format.getElement()).str();
+  if (format.hasScale())
+    name += "." + std::to_string(format.getBlockRows()) + "x" +
+            std::to_string(format.getBlockColumns());
+  name += ".lanes" + std::to_string(lanes);
+  if (hasOrder)
+    name += ".slots";
+  auto module =
+      b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  if (auto known = module.lookupSymbol<func::FuncOp>(name))
+    return known;
+  auto function =
+      func::FuncOp::create(b.getLoc(), name, b.getFunctionType(types, {}));
+  function.setPrivate();
+  function->setAttr(kernelAttrName, b.getUnitAttr());
+  module.push_back(function);
+  Block *entry = function.addEntryBlock();
+  ProductOperands operands;
+  auto argument = entry->args_begin();
+  operands.forEach(format.hasScale(), hasOrder,
+                   [&](Value &value) { value = *argument++; });
+  KernelBuilder body(b.getLoc(), b.getContext());
+  body.setInsertionPointToStart(entry);
+  ProductEmitter(body, format, lanes, operands).emit();
+  func::ReturnOp::create(body);
+  return function;
+}
+
+void MatrixProduct::emit(KernelBuilder &b, Value begin, Value end,
+                         const ProductRows &rows, Value input, Value weight,
+                         Value output, Value expert) const {
+  auto getPlane = [&](Plane plane) {
+    auto value = cast<TypedValue<WeightType>>(weight);
+    return forgetExtents(
+        b, WeightDataOp::create(b, getPlaneType(value.getType(), plane),
+                                /*call=*/Value(), value, expert, plane));
+  };
+  ProductOperands operands;
+  operands.begin = begin;
+  operands.end = end;
+  operands.input = forgetExtents(b, input);
+  operands.output = forgetExtents(b, output);
+  operands.payload = getPlane(Plane::Payload);
+  operands.groupOutputs = b.index(outputs / groups);
+  operands.rowCount = rows.count;
+  operands.rounded = arith::ConstantOp::create(b, b.getBoolAttr(rounded));
+  if (format.hasScale())
+    operands.scales = getPlane(Plane::Scale);
+  if (rows.order) {
+    operands.order = rows.order;
+    operands.firstSlot = rows.first;
+    operands.slotsPerInput = b.index(rows.slotsPerInput);
+  }
+  SmallVector<Value> list;
+  operands.forEach(format.hasScale(), bool(rows.order),
+                   [&](Value &value) { list.push_back(value); });
+  func::FuncOp function =
+      getFunction(b, format, getSumLanes(format, columns),
+                  ValueRange(list).getTypes(), bool(rows.order));
+  func::CallOp::create(b, function, list);
 }

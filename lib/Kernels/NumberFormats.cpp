@@ -144,26 +144,9 @@ Value KernelBuilder::encodeE8M0(Value scale) {
   return narrow(shiftRight(bitsOf(scale), mantissaBits));
 }
 
-Value KernelBuilder::decodeE2M1(Value code) {
-  return decodeE2M1Bits(widen(code), 0);
-}
-
-Value KernelBuilder::decodeE2M1Bits(Value bits, int64_t shift) {
-  Value value = decodeE2M1Times4(bits, shift);
-  return mulf(value, constantLike(value.getType(), 0.25f));
-}
-
-Value KernelBuilder::decodeE2M1Times4(Value bits, int64_t shift) {
-  // With the two bits of the exponent under an exponent of 1 normal codes v
-  // read 4v, code 0 reads 2 and code 1 reads 3. 2x - 4 is right for these two,
-  // and for the others it is not below 4v.
-  Value magnitude = bitAnd(shiftLeft(bits, 22 - shift), 0x01c00000);
-  Value raw = fromBits(bitOr(magnitude, intLike(bits, 0x40000000)));
-  Type type = raw.getType();
-  Value value =
-      minf(raw, fma(raw, constantLike(type, 2.0f), constantLike(type, -4.0f)));
-  Value sign = bitAnd(shiftLeft(bits, 28 - shift), signBit);
-  return fromBits(bitOr(bitsOf(value), sign));
+Value KernelBuilder::decodeE2M1(Value bits, Value scale) {
+  return DecodeE2M1Op::create(*this, withElement(bits.getType(), getF32Type()),
+                              bits, scale);
 }
 
 Value KernelBuilder::encodeE2M1(Value value) {
@@ -210,8 +193,9 @@ Value KernelBuilder::encode(Value scaled, FormatAttr format) {
                                               : encodeE2M1(scaled);
 }
 Value KernelBuilder::decode(Value code, FormatAttr format) {
-  return format.getElement() == Element::E4M3 ? decodeE4M3(code)
-                                              : decodeE2M1(code);
+  return format.getElement() == Element::E4M3
+             ? decodeE4M3(code)
+             : decodeE2M1(widen(code), f32(1.0f));
 }
 
 Value KernelBuilder::quantizeGroup(MutableArrayRef<Value> group,
@@ -258,20 +242,20 @@ void KernelBuilder::decodeRow(FormatAttr format, Value payload, Value scales,
   int64_t lanes = getLanes(step / perByte);
   loop(index(0), index(dim), step, [&](Value first) {
     Value block = div(first, format.getBlockColumns());
-    Value scale = splat(decodeScale(load(scales, {scaleRow, block}), format),
-                        lanes * perByte);
+    Value scale = decodeScale(load(scales, {scaleRow, block}), format);
     for (int64_t i = 0; i < step; i += lanes * perByte) {
       Value column = add(first, i);
       Value codes = loadVector(payload, {row, div(column, perByte)}, lanes);
       Value vector;
       if (packed) {
         Value bits = widen(codes);
-        vector = vector::InterleaveOp::create(*this, decodeE2M1Bits(bits, 0),
-                                              decodeE2M1Bits(bits, 4));
+        vector = vector::InterleaveOp::create(
+            *this, decodeE2M1(bits, scale),
+            decodeE2M1(shiftRight(bits, 4), scale));
       } else {
-        vector = decodeE4M3(codes);
+        vector = mulf(decodeE4M3(codes), splat(scale, lanes));
       }
-      storeVector(mulf(vector, scale), out, {column});
+      storeVector(vector, out, {column});
     }
   });
 }

@@ -218,41 +218,36 @@ static int64_t groups(int64_t extent) {
   return (extent + kScaleGroup - 1) / kScaleGroup;
 }
 
-/// Appends the tensors that a weight is stored as.
-static void addTensors(const WeightInfo &weight,
-                       std::vector<TensorSpec> &tensors) {
+std::vector<TensorSpec> dsflash::storedTensors(const WeightInfo &weight) {
   const std::vector<int64_t> &shape = weight.shape;
-  auto addQuantized = [&](DType dtype, int64_t columns, int64_t scaleRows) {
+  auto quantized = [&](DType dtype, int64_t columns, int64_t scaleRows) {
     constexpr size_t kSuffix = sizeof("weight") - 1;
     std::string scale = weight.name;
     scale.replace(scale.size() - kSuffix, kSuffix, "scale");
-    tensors.push_back({weight.name, dtype, {shape[0], columns}});
-    tensors.push_back(
-        {std::move(scale), DType::F8_E8M0, {scaleRows, groups(shape[1])}});
+    return std::vector<TensorSpec>{
+        {weight.name, dtype, {shape[0], columns}},
+        {std::move(scale), DType::F8_E8M0, {scaleRows, groups(shape[1])}}};
   };
   switch (weight.format) {
   case WeightFormat::BF16:
-    tensors.push_back({weight.name, DType::BF16, shape});
-    break;
+    return {{weight.name, DType::BF16, shape}};
   case WeightFormat::F32:
-    tensors.push_back({weight.name, DType::F32, shape});
-    break;
+    return {{weight.name, DType::F32, shape}};
   case WeightFormat::FP8Block:
-    addQuantized(DType::F8_E4M3, shape[1], groups(shape[0]));
-    break;
+    return quantized(DType::F8_E4M3, shape[1], groups(shape[0]));
   case WeightFormat::FP8Row:
-    addQuantized(DType::F8_E4M3, shape[1], shape[0]);
-    break;
+    return quantized(DType::F8_E4M3, shape[1], shape[0]);
   case WeightFormat::FP4:
-    addQuantized(DType::I8, shape[1] / 2, shape[0]);
-    break;
+    return quantized(DType::I8, shape[1] / 2, shape[0]);
   }
+  return {};
 }
 
 std::vector<TensorSpec> dsflash::tensorPlan(const ModelConfig &config) {
   std::vector<TensorSpec> tensors;
   for (const WeightInfo &weight : weightPlan(config))
-    addTensors(weight, tensors);
+    for (TensorSpec &tensor : storedTensors(weight))
+      tensors.push_back(std::move(tensor));
   return tensors;
 }
 

@@ -78,6 +78,8 @@ bool DraftingLoop::canDraft(const Session &session) const {
 Status DraftingLoop::step(const std::vector<DecodeState *> &states) {
   if (states.empty())
     return Status();
+  TimelineScope span(runner.timeline(), "step", "sequences",
+                     int64_t(states.size()));
   if (Status status = propose(states); !status)
     return status;
   return verify(states);
@@ -99,6 +101,8 @@ Status DraftingLoop::propose(const std::vector<DecodeState *> &states) {
   if (drafting.empty())
     return Status();
 
+  TimelineScope span(runner.timeline(), "propose", "sequences",
+                     int64_t(drafting.size()));
   int64_t vocab = runner.model().module().vocab_size;
   auto pick = [&](size_t block, int64_t step, const float *logits) {
     Sampler &sampler = states[drafting[block]]->sampler;
@@ -133,15 +137,26 @@ Status DraftingLoop::verify(const std::vector<DecodeState *> &states) {
     inputs.push_back({&states[i]->session, next, count, count});
     next += count;
   }
+  TimelineScope span(runner.timeline(), "verify", "rows", int64_t(rows.size()));
   if (Status status = runner.forward(inputs); !status)
     return status;
 
-  int64_t vocab = runner.model().module().vocab_size;
   std::vector<int64_t> kept;
+  if (Status status = acceptAll(states, kept); !status)
+    return status;
+  return width > 0 ? runner.draftContext(kept) : Status();
+}
+
+Status DraftingLoop::acceptAll(const std::vector<DecodeState *> &states,
+                               std::vector<int64_t> &kept) {
+  TimelineScope span(runner.timeline(), "sample", "sequences",
+                     int64_t(states.size()));
+  int64_t vocab = runner.model().module().vocab_size;
   for (size_t i = 0; i < states.size(); ++i) {
     DecodeState &state = *states[i];
-    int64_t first = state.session.length() - inputs[i].count;
-    for (int64_t row = 0; row < inputs[i].count; ++row)
+    int64_t count = int64_t(proposals[i].tokens.size()) + 1;
+    int64_t first = state.session.length() - count;
+    for (int64_t row = 0; row < count; ++row)
       if (Status status = checkLogits(placeOf(state.session, first + row),
                                       runner.logits(i, row), vocab);
           !status)
@@ -155,7 +170,7 @@ Status DraftingLoop::verify(const std::vector<DecodeState *> &states) {
     if (width > 0)
       ++total.accepted[state.gained.size() - 1];
   }
-  return width > 0 ? runner.draftContext(kept) : Status();
+  return Status();
 }
 
 void DraftingLoop::accept(DecodeState &state, const Proposal &proposal,

@@ -151,6 +151,7 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
                 pointers.data(),
                 workspace.get(),
                 {extents[0], extents[1], extents[2]}};
+  TimelineScope span(recorder, entryName(entry), "rows", extents[DSF_DIM_ROWS]);
   if (int32_t code = binding.entry->function(&call))
     return Status::error(std::string("entry '") + entryName(entry) + "'",
                          "compiled code failed with code " +

@@ -26,6 +26,8 @@ const char *dsflash::finishReasonName(FinishReason reason) {
     return "end";
   case FinishReason::StopText:
     return "stop";
+  case FinishReason::Interrupted:
+    return "interrupted";
   }
   return "";
 }
@@ -115,8 +117,10 @@ Status Generator::readPrompts() {
     for (Sequence &sequence : sequences)
       if (sequence.promptRead < int64_t(sequence.result.promptTokens.size()))
         batch.push_back(&sequence);
-    if (batch.empty())
+    if (batch.empty() || isInterrupted())
       return Status();
+    TimelineScope span(runner.timeline(), "prompt chunk", "sequences",
+                       int64_t(batch.size()));
     if (Status status = readChunk(batch); !status)
       return status;
     if (callbacks.progress)
@@ -216,6 +220,11 @@ Status Generator::decode() {
       }
     if (active.empty())
       break;
+    if (isInterrupted()) {
+      for (Sequence *sequence : active)
+        end(*sequence, FinishReason::Interrupted);
+      break;
+    }
     if (Status status = loop.step(states); !status)
       return status;
     for (Sequence *sequence : active) {
@@ -250,11 +259,15 @@ void Generator::takeToken(Sequence &sequence, int32_t token,
     emit(sequence, sequence.stream.feed(tokenizer->bytes(token)));
 
   if (sequence.stream.stopped())
-    result.finish = FinishReason::StopText;
+    end(sequence, FinishReason::StopText);
   else if (ends && !options.ignoreEos)
-    result.finish = FinishReason::EndToken;
-  else if (roomFor(sequence) > 0)
-    return;
+    end(sequence, FinishReason::EndToken);
+  else if (roomFor(sequence) <= 0)
+    end(sequence, FinishReason::Length);
+}
+
+void Generator::end(Sequence &sequence, FinishReason reason) {
+  sequence.result.finish = reason;
   sequence.finished = true;
   emit(sequence, sequence.stream.finish());
 }

@@ -3,6 +3,7 @@
 #include "dsflash/Runtime/Model.h"
 #include "dsflash/Runtime/CpuFeatures.h"
 #include "dsflash/Support/Json.h"
+#include "dsflash/Support/MappedFile.h"
 
 #include <dlfcn.h>
 #include <filesystem>
@@ -151,14 +152,50 @@ const char *dsflash::abiTypeName(uint32_t type) {
   return type < DSF_NONE ? names[type] : "none";
 }
 
+Result<Manifest> dsflash::parseManifest(std::string_view json,
+                                        const std::string &where) {
+  Result<nlohmann::json> document = parseJson(json, where);
+  if (!document)
+    return document.status();
+  if (!document->is_object())
+    return Status::error(where, "must be an object");
+  Status faults;
+  ManifestReader reader(*document, faults, where);
+  int64_t format = reader.integer("format", 0);
+  int64_t abi = reader.integer("abi", 0);
+  Manifest facts;
+  facts.compiler = reader.text("compiler");
+  facts.numerics = reader.text("numerics");
+  facts.target = reader.text("target");
+  facts.weights = reader.text("weights");
+  facts.bosToken = reader.token("bos_token_id");
+  facts.eosToken = reader.token("eos_token_id");
+  facts.padToken = reader.token("pad_token_id");
+  if (format != kManifestFormat)
+    faults.add(where, "format " + std::to_string(format) +
+                          ", this runtime reads format " +
+                          std::to_string(kManifestFormat));
+  if (abi != DSF_ABI_VERSION)
+    faults.add(where, "the model was compiled for " + versionText(abi));
+  if (!faults)
+    return faults;
+  return facts;
+}
+
 Result<std::unique_ptr<Model>> Model::open(const std::string &folder) {
   std::unique_ptr<Model> model(new Model);
   model->folder = folder;
   std::error_code error;
   if (!fs::is_directory(folder, error))
     return Status::error(folder, "no compiled model: not a folder");
-  if (Status status = model->readManifest(); !status)
-    return status;
+  std::string path = folder + "/manifest.json";
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file)
+    return file.status();
+  Result<Manifest> manifest = parseManifest(file->text(), path);
+  if (!manifest)
+    return manifest.status();
+  model->facts = std::move(*manifest);
   if (Status status = model->loadModule(); !status)
     return status;
   if (Status status = model->loadTokenizer(folder); !status)
@@ -169,33 +206,6 @@ Result<std::unique_ptr<Model>> Model::open(const std::string &folder) {
 Model::~Model() {
   if (library)
     dlclose(library);
-}
-
-Status Model::readManifest() {
-  std::string path = folder + "/manifest.json";
-  Result<nlohmann::json> document = readJsonFile(path);
-  if (!document)
-    return document.status();
-  if (!document->is_object())
-    return Status::error(path, "must be an object");
-  Status faults;
-  ManifestReader reader(*document, faults, path);
-  int64_t format = reader.integer("format", 0);
-  int64_t abi = reader.integer("abi", 0);
-  facts.compiler = reader.text("compiler");
-  facts.numerics = reader.text("numerics");
-  facts.target = reader.text("target");
-  facts.weights = reader.text("weights");
-  facts.bosToken = reader.token("bos_token_id");
-  facts.eosToken = reader.token("eos_token_id");
-  facts.padToken = reader.token("pad_token_id");
-  if (format != kManifestFormat)
-    faults.add(path, "format " + std::to_string(format) +
-                         ", this runtime reads format " +
-                         std::to_string(kManifestFormat));
-  if (abi != DSF_ABI_VERSION)
-    faults.add(path, "the model was compiled for " + versionText(abi));
-  return faults;
 }
 
 Status Model::loadModule() {

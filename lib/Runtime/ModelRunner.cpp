@@ -33,17 +33,6 @@ void RowTable::add(Session &session, int64_t firstPosition, int64_t count) {
   }
 }
 
-Status dsflash::checkTokens(const std::string &where, const int32_t *ids,
-                            int64_t count, int64_t first, int64_t vocab) {
-  Status faults;
-  for (int64_t i = 0; i < count; ++i)
-    if (ids[i] < 0 || ids[i] >= vocab)
-      faults.add(where, "position " + std::to_string(first + i) +
-                            ": token id " + std::to_string(ids[i]) +
-                            " is outside [0, " + std::to_string(vocab) + ")");
-  return faults;
-}
-
 Result<std::unique_ptr<ModelRunner>> ModelRunner::create(const Model &model,
                                                          ThreadPool &pool) {
   Result<std::unique_ptr<Executor>> exec = Executor::create(model, pool);

@@ -26,12 +26,6 @@ void pause() {
 #endif
 }
 
-void runPiece(dsf_task task, void *context, int64_t begin, int64_t end) {
-  bool outer = std::exchange(insideTask, true);
-  task(context, begin, end);
-  insideTask = outer;
-}
-
 } // namespace
 
 int dsflash::availableCores() {
@@ -46,7 +40,7 @@ ThreadPool::ThreadPool(int threads) {
   int cores = availableCores();
   threads = threads <= 0 ? cores : std::min(threads, cores);
   for (int i = 1; i < threads; ++i)
-    workers.emplace_back([this] { workerLoop(); });
+    workers.emplace_back([this, i] { workerLoop(i); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -59,11 +53,25 @@ ThreadPool::~ThreadPool() {
     worker.join();
 }
 
+void ThreadPool::runPiece(int thread, dsf_task task, void *context,
+                          int64_t begin, int64_t end) {
+  auto started =
+      recorder ? Timeline::Clock::now() : Timeline::Clock::time_point();
+  bool outer = std::exchange(insideTask, true);
+  task(context, begin, end);
+  insideTask = outer;
+  if (recorder)
+    recorder->add(thread, "piece", started, Timeline::Clock::now(), "items",
+                  end - begin);
+}
+
 void ThreadPool::run(dsf_task task, void *context, int64_t count) {
   if (count <= 0)
     return;
-  if (workers.empty() || count == 1 || insideTask)
-    return runPiece(task, context, 0, count);
+  if (insideTask)
+    return task(context, 0, count);
+  if (workers.empty() || count == 1)
+    return runPiece(0, task, context, 0, count);
 
   auto pieces =
       uint32_t(std::min<int64_t>(count, kPiecesPerThread * threads()));
@@ -78,7 +86,7 @@ void ThreadPool::run(dsf_task task, void *context, int64_t count) {
     std::lock_guard<std::mutex> lock(mutex);
     wake.notify_all();
   }
-  work(job);
+  work(0, job);
   for (int spins = 0; unfinished > 0; ++spins) {
     if (spins < kSpins)
       pause();
@@ -87,7 +95,7 @@ void ThreadPool::run(dsf_task task, void *context, int64_t count) {
   }
 }
 
-void ThreadPool::work(uint32_t job) {
+void ThreadPool::work(int thread, uint32_t job) {
   uint64_t seen = ticket;
   while (uint32_t(seen >> 32) == job && uint32_t(seen) > 0) {
     if (!ticket.compare_exchange_weak(seen, seen - 1))
@@ -97,7 +105,7 @@ void ThreadPool::work(uint32_t job) {
     auto bound = [&](int64_t i) {
       return count / pieces * i + std::min(i, count % pieces);
     };
-    runPiece(jobTask, jobContext, bound(piece), bound(piece + 1));
+    runPiece(thread, jobTask, jobContext, bound(piece), bound(piece + 1));
     --unfinished;
     seen = ticket;
   }
@@ -115,13 +123,13 @@ void ThreadPool::waitForJob(uint32_t lastEpoch) {
   --sleepers;
 }
 
-void ThreadPool::workerLoop() {
+void ThreadPool::workerLoop(int thread) {
   uint32_t lastEpoch = 0;
   while (true) {
     waitForJob(lastEpoch);
     if (stopping)
       return;
     lastEpoch = epoch();
-    work(lastEpoch);
+    work(thread, lastEpoch);
   }
 }

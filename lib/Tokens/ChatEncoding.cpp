@@ -284,6 +284,29 @@ dsflash::encodeSegments(const Tokenizer &tokenizer,
   return ids;
 }
 
+ChatMessage dsflash::parseReply(std::string_view text, bool thinking) {
+  auto trimFront = [](std::string_view part) {
+    return part.substr(std::min(part.find_first_not_of('\n'), part.size()));
+  };
+  ChatMessage reply;
+  reply.role = ChatMessage::Role::Assistant;
+  if (thinking) {
+    size_t end = std::min(text.find(kEndThink), text.size());
+    std::string_view reasoning = trimFront(text.substr(0, end));
+    reply.reasoning = reasoning.substr(0, reasoning.find_last_not_of('\n') + 1);
+    text.remove_prefix(end);
+  }
+  std::string content;
+  for (size_t end; (end = text.find(kEndThink)) != text.npos;) {
+    content += text.substr(0, end);
+    text.remove_prefix(end + std::string_view(kEndThink).size());
+  }
+  content += text;
+  reply.content.push_back(
+      {ChatContent::Kind::Text, std::string(trimFront(content))});
+  return reply;
+}
+
 Result<std::vector<int32_t>>
 dsflash::encodeChat(const Tokenizer &tokenizer,
                     const std::vector<ChatMessage> &messages,

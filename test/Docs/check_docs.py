@@ -9,6 +9,7 @@ sh      Lines that begin with "$ " are commands; those behind them are what the 
         lines may stand between. "..." in a line stands for anything. The commands of a page run in one scratch folder
         that looks like the root of the repository; every one must succeed. `sh manual` is not run.
 mlir    A module that dsflash-opt accepts.
+c       A file that compiles against include/ without warnings.
 Any language with `file=PATH` is an edit: a new file, or an insertion into one `after="LINE"` or `before="LINE"`. The files
 of a page's edits go through TableGen and the compiler as in the build, in a copy of the tree.
 Other blocks are not checked.
@@ -26,6 +27,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/*.md"))]
 SOURCES = ["include", "lib", "test", "unittests"]
+ACCEPTS = {"mlir": "dsflash-opt block.mlir",
+           "c": "clang-22 -fsyntax-only -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -Iinclude block.c"}
 FENCE = re.compile(r"^```(\S+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 
@@ -116,8 +119,8 @@ class Checker:
                 continue
             if block.language == "sh":
                 self.check_commands(page, block, folder)
-            elif block.language == "mlir":
-                self.check_ir(page, block, folder)
+            elif block.language in ACCEPTS:
+                self.check_accepted(page, block, folder)
         self.check_links(page)
         if any("file" in block.options for block in blocks):
             self.check_edits(page, blocks, folder / "edited")
@@ -130,9 +133,9 @@ class Checker:
                 why = f"exit {code}" if code else f"no line '{wanted.strip()}'"
                 self.fault(page, block.line, f"{why}: {command}\n{output[-2000:]}")
 
-    def check_ir(self, page, block, folder):
-        (folder / "block.mlir").write_text(block.body)
-        code, output = self.run("dsflash-opt block.mlir", folder)
+    def check_accepted(self, page, block, folder):
+        (folder / f"block.{block.language}").write_text(block.body)
+        code, output = self.run(ACCEPTS[block.language], folder)
         if code:
             self.fault(page, block.line, output)
 

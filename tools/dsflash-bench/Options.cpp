@@ -13,6 +13,9 @@ using namespace dsflash::bench;
 namespace {
 
 constexpr const char *kExamples = R"(Examples:
+  What this machine can do:      dsflash-bench limits
+  Speed of a model:              dsflash-bench model nano.dsflash
+  In a long context, as JSON:    dsflash-bench model mid.dsflash --context 0,4096 --json speed.json
   A checkpoint to measure with:  dsflash-bench --make-checkpoint mid --config models/mid/config.json
 
 Exit codes: 0 done, 1 the input or the run failed, 2 wrong usage.)";
@@ -22,39 +25,101 @@ std::string versionText() {
          std::to_string(DSF_ABI_VERSION) + "\ndevices: cpu";
 }
 
+/// The command line as CLI11 sees it.
+class Parser {
+public:
+  Parser() {
+    app.footer(kExamples);
+    app.set_version_flag("--version", versionText());
+    addMakeCheckpoint();
+    addCommand(Command::Limits, "limits",
+               "Memory bandwidth and multiply rates of this machine");
+    addModelOptions(*addCommand(
+        Command::Model, "model",
+        "Prompt and generation speed, and their parts of the limits"));
+    app.require_subcommand(0, 1);
+  }
+
+  std::optional<Options> parse(int argc, char **argv, int &exitCode) {
+    exitCode = 0;
+    try {
+      app.parse(argc, argv);
+      if (options.checkpoint.empty() == app.get_subcommands().empty())
+        throw CLI::RequiredError("--make-checkpoint or one command");
+      return options;
+    } catch (const CLI::Success &request) {
+      app.exit(request);
+    } catch (const CLI::Error &error) {
+      std::cerr << "dsflash-bench: error: command line: " << error.what()
+                << "\nRun dsflash-bench --help for the options.\n";
+      exitCode = 2;
+    }
+    return std::nullopt;
+  }
+
+private:
+  void addMakeCheckpoint() {
+    CLI::Option *config =
+        app.add_option("--config", options.config, "Config of the checkpoint")
+            ->type_name("C.json");
+    CLI::Option *make =
+        app.add_option("--make-checkpoint", options.checkpoint,
+                       "Write a checkpoint of random weights into a new folder")
+            ->type_name("DIR")
+            ->needs(config);
+    config->needs(make);
+    app.add_option("--seed", options.random.seed,
+                   "The same seed gives the same checkpoint")
+        ->capture_default_str()
+        ->needs(make);
+  }
+
+  CLI::App *addCommand(Command command, const char *name, const char *help) {
+    CLI::App *added = app.add_subcommand(name, help);
+    added->callback([this, command] { options.command = command; });
+    added
+        ->add_option("--threads", options.threads,
+                     "Threads, never more than cores; default all")
+        ->check(CLI::PositiveNumber);
+    added->add_option("--json", options.jsonFile, "Write the results")
+        ->type_name("F.json");
+    return added;
+  }
+
+  void addModelOptions(CLI::App &command) {
+    ModelBenchOptions &model = options.model;
+    command
+        .add_option("MODEL", model.model, "Compiled model, a folder *.dsflash")
+        ->required();
+    command
+        .add_option("--context", model.contexts,
+                    "Tokens before the measured ones; a list")
+        ->delimiter(',')
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    command
+        .add_option("--prompt-tokens", model.promptTokens,
+                    "Tokens of the measured prompt")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    command
+        .add_option("--generate", model.generate,
+                    "Tokens to generate behind it")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    command
+        .add_option("--weights", model.weights,
+                    "Checkpoint folder, if it is not where it was")
+        ->type_name("DIR");
+  }
+
+  CLI::App app{"Measures this machine and compiled models.", "dsflash-bench"};
+  Options options;
+};
+
 } // namespace
 
 std::optional<Options> dsflash::bench::parseOptions(int argc, char **argv,
                                                     int &exitCode) {
-  CLI::App app{"Measures this machine and compiled models.", "dsflash-bench"};
-  Options options;
-  app.footer(kExamples);
-  app.set_version_flag("--version", versionText());
-
-  CLI::Option *config =
-      app.add_option("--config", options.config, "Config of the checkpoint")
-          ->type_name("C.json");
-  CLI::Option *make =
-      app.add_option("--make-checkpoint", options.checkpoint,
-                     "Write a checkpoint of random weights into a new folder")
-          ->type_name("DIR")
-          ->needs(config);
-  app.add_option("--seed", options.seed, "The same seed gives the same bytes")
-      ->capture_default_str()
-      ->needs(make);
-
-  exitCode = 0;
-  try {
-    app.parse(argc, argv);
-    if (!*make)
-      throw CLI::RequiredError("--make-checkpoint");
-    return options;
-  } catch (const CLI::Success &request) {
-    app.exit(request);
-  } catch (const CLI::Error &error) {
-    std::cerr << "dsflash-bench: error: command line: " << error.what()
-              << "\nRun dsflash-bench --help for the options.\n";
-    exitCode = 2;
-  }
-  return std::nullopt;
+  return Parser().parse(argc, argv, exitCode);
 }

@@ -3,20 +3,26 @@
 #ifndef DSFLASH_TOOLS_DSFLASHBENCH_OPTIONS_H
 #define DSFLASH_TOOLS_DSFLASHBENCH_OPTIONS_H
 
-#include <cstdint>
+#include "dsflash/Bench/ModelBench.h"
+#include "dsflash/Bench/RandomCheckpoint.h"
+
 #include <optional>
 #include <string>
 
 namespace dsflash::bench {
 
-enum class Command { MakeCheckpoint };
+enum class Command { MakeCheckpoint, Limits, Model };
 
 struct Options {
   Command command = Command::MakeCheckpoint;
 
   std::string checkpoint;
   std::string config;
-  uint64_t seed = 0;
+  RandomCheckpointOptions random;
+
+  int threads = 0;
+  std::string jsonFile;
+  ModelBenchOptions model;
 };
 
 /// Reads the command line. Returns nothing when the process is to end with

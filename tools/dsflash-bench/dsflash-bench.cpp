@@ -2,7 +2,9 @@
 
 #include "Options.h"
 
-#include "dsflash/Bench/RandomCheckpoint.h"
+#include "dsflash/Support/TextFile.h"
+
+#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <iostream>
@@ -10,6 +12,7 @@
 
 using namespace dsflash;
 using namespace dsflash::bench;
+using nlohmann::json;
 
 namespace {
 
@@ -19,21 +22,40 @@ int fail(const Status &status) {
   return 1;
 }
 
-Status makeCheckpoint(const Options &options) {
-  RandomCheckpointOptions random;
-  random.seed = options.seed;
+Status makeCheckpoint(Options &options) {
   if (isatty(STDERR_FILENO))
-    random.progress = [](int64_t done, int64_t total) {
+    options.random.progress = [](int64_t done, int64_t total) {
       std::fprintf(stderr, "\r%.1f of %.1f GB%s", double(done) / 1e9,
                    double(total) / 1e9, done == total ? "\n" : "");
     };
-  return writeRandomCheckpoint(options.config, options.checkpoint, random);
+  return writeRandomCheckpoint(options.config, options.checkpoint,
+                               options.random);
 }
 
-Status runCommand(const Options &options) {
+/// Prints the table, and writes the JSON where it was asked for.
+Status report(const Options &options, const std::string &table,
+              const json &results) {
+  std::cout << table << std::flush;
+  return options.jsonFile.empty()
+             ? Status()
+             : writeTextFile(options.jsonFile, results.dump(2) + "\n");
+}
+
+Status runCommand(Options &options) {
   switch (options.command) {
   case Command::MakeCheckpoint:
     return makeCheckpoint(options);
+  case Command::Limits: {
+    MachineLimits limits = measureLimits(options.threads);
+    return report(options, limits.table(), {{"limits", limits.json()}});
+  }
+  case Command::Model: {
+    options.model.threads = options.threads;
+    Result<ModelBench> bench = benchModel(options.model);
+    if (!bench)
+      return bench.status();
+    return report(options, bench->table(), bench->json());
+  }
   }
   return Status();
 }

@@ -34,9 +34,9 @@ Driver::Driver(const Options &options)
   context.appendDialectRegistry(registry);
   context.getDiagEngine().registerHandler(
       [](Diagnostic &diagnostic) { reportDiagnostic(diagnostic); });
-  phases.numerics = options.numerics;
-  phases.probes = options.probes;
-  kernels.fuseRounding = options.fuseRounding;
+  phasesOptions.numerics = options.numerics;
+  phasesOptions.probes = options.probes;
+  kernelsOptions.fuseRounding = options.fuseRounding;
 }
 
 static bool reportIfFailed(llvm::Error error) {
@@ -53,9 +53,9 @@ bool Driver::chooseTarget() {
     return false;
   }
   target = std::move(*parsed);
-  llvm.compiler = "dsflash " DSFLASH_VERSION;
-  llvm.triple = target.getTriple().str();
-  llvm.features = target.getFeatureList();
+  llvmOptions.compiler = "dsflash " DSFLASH_VERSION;
+  llvmOptions.triple = target.getTriple().str();
+  llvmOptions.features = target.getFeatureList();
   return true;
 }
 
@@ -247,9 +247,12 @@ bool Driver::compile() {
   const std::pair<Stage, std::function<void(OpPassManager &)>> steps[] = {
       {Stage::DSFlash, [](OpPassManager &) {}},
       {Stage::Phases,
-       [&](OpPassManager &passes) { buildPhasesPipeline(passes, phases); }},
-      {Stage::Kernels,
-       [&](OpPassManager &passes) { buildKernelsPipeline(passes, kernels); }}};
+       [&](OpPassManager &passes) {
+         buildPhasesPipeline(passes, phasesOptions);
+       }},
+      {Stage::Kernels, [&](OpPassManager &passes) {
+         buildKernelsPipeline(passes, kernelsOptions);
+       }}};
   for (const auto &[stage, build] : steps) {
     if (!module || (options.from && *options.from > stage))
       continue;
@@ -263,7 +266,7 @@ bool Driver::compile() {
     report.update(describeModule(*module, options.target));
 
   if (startsBefore(Stage::LLVM) && !lower(Stage::LLVM, [&](OpPassManager &p) {
-        buildLLVMPipeline(p, llvm);
+        buildLLVMPipeline(p, llvmOptions);
       }))
     return false;
   if (!passStage(Stage::LLVM, llvmText))
@@ -291,9 +294,9 @@ std::optional<CacheKey> Driver::makeKey() {
   CacheKey made;
   made.add("stage", stageName(options.from.value_or(Stage::DSFlash)));
   made.addText("IR", module ? printModule() : llvmText);
-  made.add("phases pipeline", print(phases));
-  made.add("kernels pipeline", print(kernels));
-  made.add("llvm pipeline", print(llvm));
+  made.add("phases pipeline", print(phasesOptions));
+  made.add("kernels pipeline", print(kernelsOptions));
+  made.add("llvm pipeline", print(llvmOptions));
   made.add("processor", target.getTuneCPU().str());
   made.add("toolchain", describeToolchain(*linker));
   return made;

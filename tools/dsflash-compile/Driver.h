@@ -68,9 +68,9 @@ private:
   StageLog log;
   mlir::MLIRContext context;
   mlir::dsflash::CPUTarget target;
-  mlir::dsflash::PhasesPipelineOptions phases;
-  mlir::dsflash::KernelsPipelineOptions kernels;
-  mlir::dsflash::LLVMPipelineOptions llvm;
+  mlir::dsflash::PhasesPipelineOptions phasesOptions;
+  mlir::dsflash::KernelsPipelineOptions kernelsOptions;
+  mlir::dsflash::LLVMPipelineOptions llvmOptions;
   dsflash::ModelConfig config;
   /// Folder of weights and path of the tokenizer; empty without a checkpoint.
   std::string checkpoint, tokenizer;

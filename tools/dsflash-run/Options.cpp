@@ -19,10 +19,12 @@ namespace {
 constexpr const char *kExamples = R"(Examples:
   Continue a text:         dsflash-run nano.dsflash --raw --prompt "In the beginning" -n 60
   Ask a chat model:        dsflash-run model.dsflash --prompt "Why is the sky blue?" --effort low
+  A conversation:          dsflash-run model.dsflash --chat --system "Be brief."
   Always the same text:    dsflash-run nano.dsflash --raw --prompt-file verse.txt --greedy
   A batch of sequences:    dsflash-run nano.dsflash --raw --prompt "And it" --prompt "But he"
   Token ids, all logits:   dsflash-run nano.dsflash --tokens ids.json -n 0 --logits out.safetensors
   Speed:                   dsflash-run nano.dsflash --raw --prompt "And" --stats --threads 2
+  Where the time goes:     dsflash-run nano.dsflash --raw --prompt "And" --profile timeline.json
   Without drafts:          dsflash-run nano.dsflash --raw --prompt "And" --draft off
   Look inside:             dsflash-run probed.dsflash --tokens ids.json -n 0 --trace seen.safetensors
   What a model needs:      dsflash-run nano.dsflash --describe
@@ -85,6 +87,8 @@ private:
                     "A prompt from a file");
     addPromptSource("--tokens", PromptSource::Kind::TokenFile, "F.json",
                     "A prompt of token ids, used as they are");
+    app.add_flag("--chat", options.chat,
+                 "A conversation, line by line from standard input");
     CLI::Option *raw = app.add_flag("--raw", options.raw,
                                     "The prompt as it is, behind BOS, "
                                     "instead of a chat with one message");
@@ -168,6 +172,9 @@ private:
     app.add_flag("--stats", options.stats, "A line of statistics at the end");
     app.add_option("--stats-json", options.statsFile, "Write the statistics")
         ->type_name("F.json");
+    app.add_option("--profile", options.profileFile,
+                   "Write a timeline that Perfetto opens")
+        ->type_name("F.json");
     app.add_flag("--describe", options.describe,
                  "Entries, state, memory and needs of the model");
     app.add_flag("--json", options.json, "Result as one JSON object");
@@ -182,8 +189,14 @@ private:
       PromptSource::Kind kind = found->second;
       options.prompts.push_back({kind, promptValues[kind][used[kind]++]});
     }
-    if (options.prompts.empty() && !options.describe)
-      throw CLI::RequiredError("--prompt, --prompt-file or --tokens");
+    if (options.prompts.empty() && !options.describe && !options.chat)
+      throw CLI::RequiredError("--prompt, --prompt-file, --tokens or --chat");
+    if (options.chat)
+      for (const char *other :
+           {"--prompt", "--prompt-file", "--tokens", "--raw", "--json",
+            "--logits", "--trace", "--force", "--stats-json"})
+        if (app.count(other))
+          throw CLI::ExcludesError("--chat", other);
     if (isGreedy)
       options.generation.sampling.temperature = 0;
     options.generation.keepLogits = !options.logitsFile.empty();

@@ -26,6 +26,7 @@ struct Options {
   /// Drafts a step; nothing means as many as the model offers.
   std::optional<int64_t> draftWidth;
 
+  bool chat = false;
   bool raw = false;
   std::string system;
   int effort = 50;
@@ -40,6 +41,7 @@ struct Options {
   std::string traceFile;
   std::string forceFile;
   std::string statsFile;
+  std::string profileFile;
   bool stats = false;
   bool describe = false;
   bool json = false;

@@ -1,18 +1,20 @@
 //===- dsflash-run.cpp - Runs a compiled model ----------------------------===//
 
+#include "Chat.h"
 #include "Describe.h"
 #include "Options.h"
 
 #include "dsflash/Runtime/Generator.h"
 #include "dsflash/Runtime/Model.h"
-#include "dsflash/Support/Json.h"
 #include "dsflash/Support/MappedFile.h"
+#include "dsflash/Support/TextFile.h"
 #include "dsflash/Tokens/ChatEncoding.h"
+#include "dsflash/Tokens/TokenFile.h"
+
+#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <unistd.h>
 
@@ -37,32 +39,6 @@ Status checkSupported(const Options &options) {
     return Status::error("--prefill", "compiled models have no bounded prompt "
                                       "reading; use full or exact");
   return Status();
-}
-
-Result<std::vector<int32_t>> readTokenFile(const std::string &path,
-                                           int64_t vocab) {
-  Result<json> document = readJsonFile(path);
-  if (!document)
-    return document.status();
-  if (!document->is_array())
-    return Status::error(path, "must be a list of token ids");
-  Status faults;
-  std::vector<int32_t> ids;
-  for (size_t i = 0; i < document->size(); ++i) {
-    const json &id = (*document)[i];
-    std::string position = "position " + std::to_string(i) + ": ";
-    bool isInteger = id.is_number_integer();
-    if (!isInteger)
-      faults.add(path, position + "a token id must be an integer");
-    else if (id < 0 || id >= vocab)
-      faults.add(path, position + "token id " + id.dump() + " is outside [0, " +
-                           std::to_string(vocab) + ")");
-    else
-      ids.push_back(id.get<int32_t>());
-  }
-  if (!faults)
-    return faults;
-  return ids;
 }
 
 /// Ids of a text prompt: behind BOS as it is, or as a chat with one message.
@@ -130,22 +106,6 @@ private:
   bool shown = false;
 };
 
-/// Writes beside the file, then renames.
-Status writeText(const std::string &path, const std::string &text) {
-  std::string partial = path + ".partial";
-  std::ofstream out(partial, std::ios::binary);
-  out << text;
-  out.close();
-  std::error_code error;
-  if (out)
-    std::filesystem::rename(partial, path, error);
-  if (!out || error) {
-    std::filesystem::remove(partial, error);
-    return Status::error(path, "cannot write");
-  }
-  return Status();
-}
-
 /// Prints results: the text of a single sequence as it comes, that of several
 /// one after another, each ending in a newline.
 class Printer {
@@ -211,12 +171,9 @@ private:
 };
 
 /// Generates from all prompts and writes what was asked for.
-Status generate(const Model &model, Options options, double loadSeconds) {
-  ThreadPool pool(options.threads);
-  Result<std::unique_ptr<ModelRunner>> runner =
-      ModelRunner::create(model, pool);
-  if (!runner)
-    return runner.status();
+Status generate(ModelRunner &runner, const Options &options,
+                double loadSeconds) {
+  const Model &model = runner.model();
   if (!options.generation.stops.empty() && !model.tokenizer())
     return Status::error("--stop", "the model has no tokenizer.json");
 
@@ -245,10 +202,8 @@ Status generate(const Model &model, Options options, double loadSeconds) {
     trace = std::move(*created);
   }
 
-  options.generation.draftWidth =
-      options.draftWidth.value_or(model.module().draft_block);
   Printer printer(model, options);
-  Generator generator(**runner, options.generation, printer.callbacks(),
+  Generator generator(runner, options.generation, printer.callbacks(),
                       trace.get());
   Result<std::vector<SequenceResult>> results = generator.run(prompts);
   if (!results)
@@ -265,13 +220,31 @@ Status generate(const Model &model, Options options, double loadSeconds) {
     faults.add(
         writeLogits(options.logitsFile, *results, model.module().vocab_size));
   if (!options.statsFile.empty())
-    faults.add(writeText(options.statsFile, stats.json().dump(2) + "\n"));
+    faults.add(writeTextFile(options.statsFile, stats.json().dump(2) + "\n"));
   if (options.stats)
     std::cerr << stats.line() << "\n";
   return faults;
 }
 
-int runTool(const Options &options) {
+Status compute(const Model &model, const Options &options, double loadSeconds) {
+  ThreadPool pool(options.threads);
+  Result<std::unique_ptr<ModelRunner>> runner =
+      ModelRunner::create(model, pool);
+  if (!runner)
+    return runner.status();
+  Timeline timeline(pool.threads());
+  if (!options.profileFile.empty()) {
+    pool.setTimeline(&timeline);
+    (*runner)->setTimeline(&timeline);
+  }
+  Status status = options.chat ? runChat(**runner, options)
+                               : generate(**runner, options, loadSeconds);
+  if (!options.profileFile.empty())
+    status.add(timeline.write(options.profileFile));
+  return status;
+}
+
+int runTool(Options options) {
   if (Status status = checkSupported(options); !status)
     return fail(status);
   auto start = std::chrono::steady_clock::now();
@@ -288,7 +261,9 @@ int runTool(const Options &options) {
   double loadSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
-  Status status = generate(**model, options, loadSeconds);
+  options.generation.draftWidth =
+      options.draftWidth.value_or((*model)->module().draft_block);
+  Status status = compute(**model, options, loadSeconds);
   return status.ok() ? 0 : fail(status);
 }
 

@@ -203,6 +203,29 @@ TEST_F(GeneratorTest, ModelWithoutDrafts) {
   EXPECT_EQ(errorOf({{0}}), "draft: the model has no draft layers");
 }
 
+TEST_F(GeneratorTest, InterruptedBetweenSteps) {
+  ModelRunner &runner = openRunner();
+  GenerationOptions options;
+  options.sampling.temperature = 0;
+  options.maxTokens = 100;
+  int drawn = 0;
+  GenerationCallbacks callbacks;
+  callbacks.token = [&](int64_t, int32_t) { ++drawn; };
+  callbacks.interrupted = [&] { return drawn >= 3; };
+  Generator generator(runner, options, callbacks);
+  Result<std::vector<SequenceResult>> results = generator.run({{5}});
+  ASSERT_TRUE(results.ok()) << results.status().str();
+  EXPECT_EQ((*results)[0].tokens, fakeGreedy({5}, 3));
+  EXPECT_EQ((*results)[0].finish, FinishReason::Interrupted);
+
+  callbacks.interrupted = [] { return true; };
+  Generator stopped(runner, options, callbacks);
+  results = stopped.run({{5}, {6, 7}});
+  ASSERT_TRUE(results.ok());
+  EXPECT_TRUE((*results)[1].tokens.empty());
+  EXPECT_EQ((*results)[1].finish, FinishReason::Interrupted);
+}
+
 TEST_F(GeneratorTest, NaNLogitsAreAnError) {
   checkpoint.bias()[17] = std::nanf("");
   openRunner();

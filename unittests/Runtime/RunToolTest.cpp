@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <sys/wait.h>
 
@@ -107,6 +109,150 @@ TEST_F(RunToolTest, TokensWithoutTokenizer) {
   EXPECT_EQ(firstError(), "dsflash-run: error: " + artifact +
                               ": no tokenizer.json; give token ids with "
                               "--tokens");
+}
+
+TEST_F(RunToolTest, ChatKeepsItsHistory) {
+  writeTokenizer(artifact);
+  writeArtifact();
+  Result<Tokenizer> tokenizer = Tokenizer::load(artifact + "/tokenizer.json");
+  ASSERT_TRUE(tokenizer.ok());
+  auto reply = [&](const std::vector<int32_t> &prompt) {
+    std::string text;
+    for (int32_t token : fakeGreedy(prompt, 3))
+      text += tokenizer->bytes(token);
+    return text;
+  };
+  auto append = [](std::vector<int32_t> &ids, const std::string &text) {
+    for (char c : text)
+      ids.push_back(byteId(c));
+  };
+  auto converse = [&](const std::string &lines, const std::string &flags) {
+    writeFile(root + "/lines", lines);
+    return run("--chat --greedy -n 3 " + flags + " <" + root + "/lines");
+  };
+  // BOS, <User>, text, <Assistant>, </think>, then the reply and EOS.
+  std::vector<int32_t> ids = {0, 260, byteId('a'), 261, 263};
+  std::string first = reply(ids);
+  append(ids, first);
+  ids.insert(ids.end(), {1, 260, byteId('b'), 261, 263});
+  std::string second = reply(ids);
+  EXPECT_EQ(converse("a\n\nb\n/clear\na\n/quit\nb\n", "--no-think"), 0) << err;
+  EXPECT_EQ(out, first + "\n" + second + "\n" + first + "\n");
+  EXPECT_EQ(err, "");
+
+  ids = {0, 259};
+  append(ids, "hi");
+  ids.insert(ids.end(), {260, byteId('a'), 261, 263});
+  EXPECT_EQ(converse("/system hi\na", "--no-think"), 0) << err;
+  EXPECT_EQ(out, reply(ids) + "\n");
+  EXPECT_EQ(converse("a\n", "--no-think --system hi --stats"), 0);
+  EXPECT_EQ(out, reply(ids) + "\n");
+  EXPECT_TRUE(contains(err, "tokens/s"));
+
+  ids = {0, 259};
+  append(ids, "Reasoning Effort: 7 (range 1-100, the higher the value, the "
+              "more thorough the reasoning)\n\n");
+  ids.insert(ids.end(), {260, byteId('a'), 261, 262});
+  EXPECT_EQ(converse("/effort 7\na\n", ""), 0) << err;
+  EXPECT_EQ(out, reply(ids) + "\n");
+}
+
+TEST_F(RunToolTest, ChatErrors) {
+  writeArtifact();
+  EXPECT_EQ(run("--chat </dev/null"), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: " + artifact +
+                              ": no tokenizer.json, which --chat needs");
+  writeTokenizer(artifact);
+  EXPECT_EQ(run("--chat </dev/null"), 0) << err;
+  EXPECT_EQ(run("--chat --prompt x </dev/null"), 2);
+  auto converse = [&](const std::string &line) {
+    writeFile(root + "/lines", line);
+    return run("--chat <" + root + "/lines");
+  };
+  EXPECT_EQ(converse("/nonsense x\n"), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: /nonsense: no such command; "
+                          "/help lists them");
+  EXPECT_EQ(converse("/effort 101\n"), 1);
+  EXPECT_EQ(converse("\xff\n"), 1);
+  EXPECT_EQ(converse(std::string(2000, 'x') + "\n"), 1);
+  EXPECT_TRUE(contains(firstError(), "the model has at most 1024 positions"));
+  EXPECT_EQ(converse("/help\n"), 0);
+  EXPECT_TRUE(contains(err, "/effort E"));
+}
+
+TEST_F(RunToolTest, ProfileIsATraceEventFile) {
+  writeArtifact();
+  std::string file = root + "/profile.json";
+  EXPECT_EQ(
+      run(ids("[0, 5, 9]") + "-n 12 --greedy --chunk 2 --profile " + file), 0)
+      << err;
+  json events = json::parse(readFile(file))["traceEvents"];
+  std::map<std::string, int> counts;
+  for (const json &event : events) {
+    ++counts[event["name"].get<std::string>()];
+    EXPECT_TRUE(event["tid"].is_number_unsigned());
+    if (event["ph"] == "X")
+      EXPECT_GE(event["dur"].get<double>(), 0);
+  }
+  EXPECT_EQ(counts["prompt chunk"], 2);
+  EXPECT_GT(counts["step"], 0);
+  for (const char *name : {"propose", "verify", "sample", "draft"})
+    EXPECT_EQ(counts[name], counts["step"]) << name;
+  EXPECT_EQ(counts["forward"], 2 + counts["step"]);
+  EXPECT_EQ(counts["draft_context"], 2 + counts["step"]);
+  EXPECT_EQ(counts["markov"], 5 * counts["step"]);
+  EXPECT_GT(counts["piece"], 0);
+  EXPECT_EQ(run(ids("[0]") + "-n 1 --profile " + root + "/none/f.json"), 1);
+}
+
+TEST_F(RunToolTest, HostileFilesAreErrors) {
+  writeArtifact();
+  std::string deep(100000, '[');
+  EXPECT_EQ(run(ids(deep)), 1);
+  EXPECT_TRUE(contains(firstError(), "nested deeper than 64"));
+  EXPECT_EQ(run(ids("[" + std::string(10000, '-') + "]")), 1);
+  std::string wrong = "[-1";
+  for (int i = 0; i < 100000; ++i)
+    wrong += ",-1";
+  EXPECT_EQ(run(ids(wrong + "]")), 1);
+  EXPECT_TRUE(contains(err, "99981 more wrong token ids"));
+  EXPECT_LT(err.size(), 10000u);
+
+  writeFile(artifact + "/manifest.json", deep);
+  EXPECT_EQ(run(ids("[0]")), 1);
+  EXPECT_TRUE(contains(firstError(), "nested deeper than 64"));
+  writeArtifact();
+  writeFile(artifact + "/tokenizer.json", deep);
+  EXPECT_EQ(run(ids("[0]")), 1);
+  EXPECT_TRUE(contains(firstError(), "nested deeper than 64"));
+  std::filesystem::remove(artifact + "/tokenizer.json");
+
+  // 10 GB that the file does not hold.
+  std::string header = R"({"bias": {"dtype": "F32", "shape": [2684354560], )"
+                       R"("data_offsets": [0, 10737418240]}})";
+  writeFile(weights + "/model.safetensors",
+            std::string(1, char(header.size())) + std::string(7, '\0') +
+                header);
+  EXPECT_EQ(run(ids("[0]")), 1);
+  EXPECT_TRUE(contains(firstError(), "reach beyond the 0 bytes of data"));
+}
+
+TEST_F(RunToolTest, OpensNoConnection) {
+  for (const char *binary : {DSFLASH_RUN, DSFLASH_LIBRARY}) {
+    ASSERT_EQ(std::system((std::string("nm -D --undefined-only ") + binary +
+                           " >" + root + "/symbols")
+                              .c_str()),
+              0);
+    std::istringstream symbols(readFile(root + "/symbols"));
+    int count = 0;
+    for (std::string kind, name; symbols >> kind >> name; ++count) {
+      name.erase(std::min(name.find('@'), name.size()));
+      for (const char *call : {"socket", "socketpair", "connect", "bind",
+                               "getaddrinfo", "gethostbyname", "res_query"})
+        EXPECT_NE(name, call) << binary;
+    }
+    EXPECT_GT(count, 10);
+  }
 }
 
 TEST_F(RunToolTest, StopText) {

@@ -99,6 +99,9 @@ public:
   /// Sum or maximum of all lanes, halves combined pairwise.
   Value reduceAdd(Value vector);
   Value reduceMax(Value vector);
+  /// The sums of all lanes of each vector, as reduceAdd gives them; the number
+  /// of vectors is a power of two.
+  Value reduceAddEach(ArrayRef<Value> vectors);
   /// Minimum of all lanes of signed integers.
   Value reduceMinI(Value vector);
   /// Bits of f32 as i32 and back, scalar or vector.
@@ -135,12 +138,8 @@ public:
   Value decodeE8M0(Value code);
   /// Code (i8) of a power of two.
   Value encodeE8M0(Value scale);
-  /// Values of E2M1 codes in the low four bits of i8.
-  Value decodeE2M1(Value code);
-  /// Values of the E2M1 codes at bits `shift` to `shift` + 3 of i32.
-  Value decodeE2M1Bits(Value bits, int64_t shift);
-  /// The same times 4, which costs less; a scale can make up for it.
-  Value decodeE2M1Times4(Value bits, int64_t shift);
+  /// Values of E2M1 codes in the low four bits of i32, times a scalar scale.
+  Value decodeE2M1(Value bits, Value scale);
   /// Codes (low four bits of i8) of f32 values: saturating at 6, to nearest,
   /// ties to the even code; NaN gives 0 of its sign.
   Value encodeE2M1(Value value);

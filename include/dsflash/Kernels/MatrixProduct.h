@@ -14,16 +14,22 @@
 
 namespace mlir::dsflash {
 
-/// Where a row of activations lies and where its result goes: the indices of
-/// input and output but the last ones.
-struct ProductRow {
-  SmallVector<Value> input;
-  SmallVector<Value> output;
+/// The rows that are multiplied: 0 to `count`, or those of the slots
+/// order[first] to order[first + count - 1], where slot s takes the input row
+/// s / slotsPerInput and gives the output row s.
+struct ProductRows {
+  Value count;
+  Value order = {}; // null or memref<?xi32>
+  Value first = {};
+  int64_t slotsPerInput = 1;
 };
 
 /// output[row, o] = sum over k of input[row, k] * W[o, k], f32, for a weight
 /// [outputs, columns]. With groups, group g of the outputs sees columns
 /// g * columns and on of the input.
+///
+/// The loops are in a function of the module for each format, which takes the
+/// sizes as arguments: all products with weights of a format share its code.
 class MatrixProduct {
 public:
   /// `rounded`: r() of what is stored.
@@ -31,30 +37,19 @@ public:
       : format(weight.getFormat()), outputs(weight.getRows()),
         columns(weight.getColumns()), groups(groups), rounded(rounded) {}
 
-  /// The buffers, and the weight (of one expert, where it has experts).
-  void bind(KernelBuilder &b, Value input, Value weight, Value output,
-            Value expert = {});
-
-  /// Outputs that are computed together: 8, 4, 2 or 1.
-  int64_t getTile() const;
-  int64_t getTiles() const { return outputs / getTile(); }
-  /// Writes the loops for the tiles `begin` to `end` of the outputs and rows 0
-  /// to `rowCount`, each of which `getRow` places.
-  void emit(KernelBuilder &b, Value begin, Value end, Value rowCount,
-            function_ref<ProductRow(Value)> getRow) const;
+  /// Pieces of the outputs, each of which is computed together.
+  int64_t getTiles() const;
+  /// Computes the tiles `begin` to `end` of the outputs. Input and output are
+  /// matrices; `expert` chooses one of a weight that has experts.
+  void emit(KernelBuilder &b, Value begin, Value end, const ProductRows &rows,
+            Value input, Value weight, Value output, Value expert = {}) const;
 
 private:
-  friend class ProductTile;
-
   FormatAttr format;
   int64_t outputs;
   int64_t columns;
   int64_t groups;
   bool rounded;
-  Value payload;
-  Value scales; // null where the format has none
-  Value input;
-  Value output;
 };
 
 } // namespace mlir::dsflash

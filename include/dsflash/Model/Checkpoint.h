@@ -54,7 +54,9 @@ struct TensorSpec {
 /// Every weight that the config demands, vision included, in the order of the
 /// model.
 std::vector<WeightInfo> weightPlan(const ModelConfig &config);
-/// The tensors of the weights: payloads and their scales.
+/// The tensors that a weight is stored as: its payload, then its scale.
+std::vector<TensorSpec> storedTensors(const WeightInfo &weight);
+/// The tensors of all weights, in this order.
 std::vector<TensorSpec> tensorPlan(const ModelConfig &config);
 
 /// Where the tensors of a checkpoint folder are.

@@ -74,6 +74,10 @@ private:
   bool canDraft(const Session &session) const;
   Status propose(const std::vector<DecodeState *> &states);
   Status verify(const std::vector<DecodeState *> &states);
+  /// Takes what each sequence gains from the verified rows; `kept` becomes the
+  /// rows of each that stay.
+  Status acceptAll(const std::vector<DecodeState *> &states,
+                   std::vector<int64_t> &kept);
   /// Decides over the drafts of state i from its verified logits; sets gained
   /// and gainedLogits.
   void accept(DecodeState &state, const Proposal &proposal, size_t i);

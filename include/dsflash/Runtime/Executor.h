@@ -69,6 +69,9 @@ public:
              const std::vector<void *> &states, const CallExtents &extents,
              const ProbeFunction &probe = {});
 
+  /// Records the calls of entries from now on; may be null.
+  void setTimeline(Timeline *timeline) { recorder = timeline; }
+
   /// Bytes of the workspace, the largest so far.
   int64_t workspaceBytes() const { return workspaceSize; }
 
@@ -87,6 +90,7 @@ private:
 
   const Model &model;
   ThreadPool &pool;
+  Timeline *recorder = nullptr;
   std::array<Binding, kEntryCount> bindings;
   std::array<int64_t, kTensorCount> widths{};
   std::vector<void *> pointers;

@@ -38,7 +38,7 @@ struct GenerationOptions {
   bool keepLogits = false;
 };
 
-enum class FinishReason { Length, EndToken, StopText };
+enum class FinishReason { Length, EndToken, StopText, Interrupted };
 const char *finishReasonName(FinishReason reason);
 
 struct SequenceResult {
@@ -61,6 +61,8 @@ struct GenerationCallbacks {
   std::function<void(int64_t sequence, int32_t token)> token;
   /// Prompt tokens read so far, of so many.
   std::function<void(int64_t done, int64_t total)> progress;
+  /// Asked between calls of the model; true ends all sequences as they are.
+  std::function<bool()> interrupted;
 };
 
 class Generator {
@@ -100,6 +102,10 @@ private:
   /// Once the prompt is read: the first draft block behind it.
   Status traceDrafts(Sequence &sequence);
   Status decode();
+  bool isInterrupted() const {
+    return callbacks.interrupted && callbacks.interrupted();
+  }
+  void end(Sequence &sequence, FinishReason reason);
   void takeToken(Sequence &sequence, int32_t token, const float *logits);
   void emit(Sequence &sequence, const std::string &text);
   int64_t roomFor(const Sequence &sequence) const;

@@ -34,6 +34,10 @@ struct Manifest {
   int32_t padToken = -1;
 };
 
+/// Reads the text of a manifest.json; `where` names it. Errors, all listed:
+/// members of a wrong type, another format, another ABI version.
+Result<Manifest> parseManifest(std::string_view json, const std::string &where);
+
 /// Element type of an ABI tensor, as safetensors spells it.
 const char *abiTypeName(uint32_t type);
 
@@ -73,7 +77,6 @@ public:
 
 private:
   Model() = default;
-  Status readManifest();
   Status loadModule();
   Status loadTokenizer(const std::string &from);
 

@@ -10,6 +10,7 @@
 
 #include "dsflash/Runtime/Executor.h"
 #include "dsflash/Runtime/Session.h"
+#include "dsflash/Tokens/TokenFile.h"
 
 #include <cstdint>
 #include <vector>
@@ -49,11 +50,6 @@ public:
   virtual Status status() const { return Status(); }
 };
 
-/// Error that names the position if an id is not in [0, vocab). `first` is the
-/// position of the first id.
-Status checkTokens(const std::string &where, const int32_t *ids, int64_t count,
-                   int64_t first, int64_t vocab);
-
 class ModelRunner {
 public:
   /// A runner for a model whose weights are bound; see Executor::create.
@@ -63,6 +59,12 @@ public:
   const Model &model() const { return compiled; }
   const Executor &executor() const { return *exec; }
   void setObserver(ProbeObserver *observer) { probes = observer; }
+  /// Records entries from now on, and what callers add; may be null.
+  void setTimeline(Timeline *timeline) {
+    recorder = timeline;
+    exec->setTimeline(timeline);
+  }
+  Timeline *timeline() const { return recorder; }
 
   /// Computes the new tokens of all sequences in one call and appends them to
   /// the sessions. Errors: an id outside the vocabulary or a sequence beyond
@@ -100,6 +102,7 @@ private:
   const Model &compiled;
   std::unique_ptr<Executor> exec;
   ProbeObserver *probes = nullptr;
+  Timeline *recorder = nullptr;
 
   RowTable rows;
   std::vector<int32_t> tokenIds, lookback, outputRows;

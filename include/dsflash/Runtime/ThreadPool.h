@@ -9,6 +9,7 @@
 #define DSFLASH_RUNTIME_THREADPOOL_H
 
 #include "dsflash/ABI/ModuleABI.h"
+#include "dsflash/Runtime/Timeline.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -32,6 +33,10 @@ public:
   ThreadPool &operator=(const ThreadPool &) = delete;
   ~ThreadPool();
 
+  /// Records the pieces of work of each thread from now on; null ends it. The
+  /// timeline needs threads() rows.
+  void setTimeline(Timeline *timeline) { recorder = timeline; }
+
   int threads() const { return int(workers.size()) + 1; }
 
   /// Runs task over [0, count) in contiguous disjoint pieces and returns when
@@ -39,13 +44,16 @@ public:
   void run(dsf_task task, void *context, int64_t count);
 
 private:
-  void workerLoop();
+  void workerLoop(int thread);
   /// Runs pieces of the job of that epoch until none is left.
-  void work(uint32_t epoch);
+  void work(int thread, uint32_t epoch);
+  void runPiece(int thread, dsf_task task, void *context, int64_t begin,
+                int64_t end);
   void waitForJob(uint32_t lastEpoch);
   uint32_t epoch() const { return uint32_t(ticket.load() >> 32); }
 
   std::vector<std::thread> workers;
+  Timeline *recorder = nullptr;
 
   // Job number in the upper half, unclaimed pieces in the lower. Who lowers the
   // lower half has claimed a piece; the fields below stay as they are until all

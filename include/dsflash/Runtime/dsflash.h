@@ -21,8 +21,6 @@
 extern "C" {
 #endif
 
-#define DSF_API __attribute__((visibility("default")))
-
 typedef struct dsf_model dsf_model;
 typedef struct dsf_session dsf_session;
 
@@ -37,21 +35,21 @@ typedef enum dsf_status {
 } dsf_status;
 
 /* Version of the runtime, "major.minor.patch". */
-DSF_API const char *dsf_version(void);
+const char *dsf_version(void);
 
 /* Why the last failed call of this thread failed: lines "where: why". Valid
  * until the next failure in this thread; "" if there was none. */
-DSF_API const char *dsf_last_error(void);
+const char *dsf_last_error(void);
 
 /*===- Models -------------------------------------------------------------===*/
 
 /* Opens a folder *.dsflash and maps its weights: from `weights`, a checkpoint
  * folder, or if that is null from where the model was compiled. */
-DSF_API dsf_status dsf_model_open(const char *path, const char *weights,
-                                  dsf_model **model);
+dsf_status dsf_model_open(const char *path, const char *weights,
+                          dsf_model **model);
 
 /* Sessions of the model may outlive this. Null is allowed. */
-DSF_API void dsf_model_close(dsf_model *model);
+void dsf_model_close(dsf_model *model);
 
 typedef struct dsf_model_info {
   int64_t vocab_size;
@@ -62,22 +60,21 @@ typedef struct dsf_model_info {
   int32_t has_tokenizer;
 } dsf_model_info;
 
-DSF_API dsf_status dsf_model_get_info(const dsf_model *model,
-                                      dsf_model_info *info);
+dsf_status dsf_model_get_info(const dsf_model *model, dsf_model_info *info);
 
 /* The token ids of `length` bytes of UTF-8, without BOS. With `parse_special`
  * the texts of special tokens become these tokens. `*count` becomes the number
  * of ids; at most `capacity` are written, and if there are more the result is
  * DSF_ERROR_CAPACITY. DSF_ERROR_INPUT: ill-formed UTF-8, or no tokenizer. */
-DSF_API dsf_status dsf_tokenize(const dsf_model *model, const char *text,
-                                size_t length, int parse_special, int32_t *ids,
-                                size_t capacity, size_t *count);
+dsf_status dsf_tokenize(const dsf_model *model, const char *text, size_t length,
+                        int parse_special, int32_t *ids, size_t capacity,
+                        size_t *count);
 
 /* The bytes of `count` tokens one behind the other, without a final zero; the
  * last ones may be a part of a character. `length` and `capacity` as above. */
-DSF_API dsf_status dsf_detokenize(const dsf_model *model, const int32_t *ids,
-                                  size_t count, char *text, size_t capacity,
-                                  size_t *length);
+dsf_status dsf_detokenize(const dsf_model *model, const int32_t *ids,
+                          size_t count, char *text, size_t capacity,
+                          size_t *length);
 
 /*===- Sessions -----------------------------------------------------------===*/
 
@@ -94,15 +91,15 @@ typedef struct dsf_session_options {
 } dsf_session_options;
 
 /* One thread, temperature 1, top-p 0.95, seed 0. */
-DSF_API dsf_session_options dsf_default_session_options(void);
+dsf_session_options dsf_default_session_options(void);
 
 /* An empty sequence. `options` may be null: the default. */
-DSF_API dsf_status dsf_session_create(const dsf_model *model,
-                                      const dsf_session_options *options,
-                                      dsf_session **session);
+dsf_status dsf_session_create(const dsf_model *model,
+                              const dsf_session_options *options,
+                              dsf_session **session);
 
 /* Null is allowed. */
-DSF_API void dsf_session_close(dsf_session *session);
+void dsf_session_close(dsf_session *session);
 
 /* Appends tokens. With `more`, others will follow: the last token waits, no
  * logits are made. Without, all is computed and the logits are those of the
@@ -111,26 +108,26 @@ DSF_API void dsf_session_close(dsf_session *session);
  *
  * DSF_ERROR_INPUT: an id outside the vocabulary or more than max_positions;
  * nothing was appended. DSF_ERROR_RUN: the session is now empty. */
-DSF_API dsf_status dsf_session_feed(dsf_session *session, const int32_t *ids,
-                                    size_t count, int more);
+dsf_status dsf_session_feed(dsf_session *session, const int32_t *ids,
+                            size_t count, int more);
 
 /* Tokens of the sequence, waiting ones included; 0 for null. */
-DSF_API int64_t dsf_session_length(const dsf_session *session);
+int64_t dsf_session_length(const dsf_session *session);
 
 /* Logits [vocab_size] of the last position, until the session's next call;
  * null if none were made. */
-DSF_API const float *dsf_session_logits(const dsf_session *session);
+const float *dsf_session_logits(const dsf_session *session);
 
 /* The best token (of equal ones the lowest id), or a drawn one, by the logits
  * of the last position. The token is not appended. DSF_ERROR_ARGUMENT: there
  * are no logits. */
-DSF_API dsf_status dsf_session_best(const dsf_session *session, int32_t *token);
-DSF_API dsf_status dsf_session_sample(dsf_session *session, int32_t *token);
+dsf_status dsf_session_best(const dsf_session *session, int32_t *token);
+dsf_status dsf_session_sample(dsf_session *session, int32_t *token);
 
 /* Takes back all tokens from position `length` on. The last token that is left
  * waits, so that dsf_session_feed(session, NULL, 0, 0) makes its logits. What
  * the session no longer holds is computed again by the next feed. */
-DSF_API dsf_status dsf_session_truncate(dsf_session *session, int64_t length);
+dsf_status dsf_session_truncate(dsf_session *session, int64_t length);
 
 #ifdef __cplusplus
 }

@@ -186,29 +186,28 @@ void mlir::dsflash::lowerOp(Lowering &l, ExpertLinearOp op) {
       l.empty(op.getType(), l.rows(op.getOrder())),
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
+        // Slots are rows of what has a row for each choice.
+        auto mergeRows = [&](Value buffer) {
+          SmallVector<ReassociationIndices> merged = {{0, 1}};
+          if (cast<MemRefType>(buffer.getType()).getRank() == 3)
+            merged.push_back({2});
+          return memref::CollapseShapeOp::create(b, buffer, merged);
+        };
+        Value input = perChoice ? mergeRows(ins[0]) : ins[0];
+        Value order = mergeRows(ins[2]), output = mergeRows(outs[0]);
         b.loop(experts, [&](Value expert) {
           Value first = loadIndex(b, ins[3], {expert});
           Value last = loadIndex(b, ins[3], {b.add(expert, 1)});
           b.when(b.cmp(Cmp::slt, first, last), [&] {
-            product.bind(b, ins[0], ins[1], outs[0], expert);
             // The items tile * experts + expert of the range.
             auto tilesBelow = [&](Value item) {
               Value ahead = b.add(b.sub(item, expert), experts - 1);
               return b.div(ahead, experts);
             };
-            product.emit(b, tilesBelow(begin), tilesBelow(end),
-                         b.sub(last, first), [&](Value i) {
-                           Value place = b.add(first, i);
-                           Value slot = loadIndex(
-                               b, ins[2],
-                               {b.div(place, choices), b.rem(place, choices)});
-                           Value row = b.div(slot, choices);
-                           Value choice = b.rem(slot, choices);
-                           ProductRow result{{row}, {row, choice}};
-                           if (perChoice)
-                             result.input.push_back(choice);
-                           return result;
-                         });
+            ProductRows rows = {b.sub(last, first), order, first,
+                                perChoice ? 1 : choices};
+            product.emit(b, tilesBelow(begin), tilesBelow(end), rows, input,
+                         ins[1], output, expert);
           });
         });
       }));

@@ -127,17 +127,14 @@ template <typename OpTy>
 static void lowerProduct(Lowering &l, StringRef name, OpTy op,
                          int64_t groups = 1) {
   MatrixProduct product(op.getWeight().getType(), groups, op.getRounded());
-  l.replace(l.dispatch(name, l.index(product.getTiles()),
-                       {op.getInput(), op.getWeight()},
-                       l.empty(op.getType(), l.rows(op.getInput())),
-                       [&](KernelBuilder &b, Value begin, Value end,
-                           ValueRange ins, ValueRange outs) {
-                         product.bind(b, ins[0], ins[1], outs[0]);
-                         Value rowCount = memref::DimOp::create(b, outs[0], 0);
-                         product.emit(b, begin, end, rowCount, [](Value row) {
-                           return ProductRow{{row}, {row}};
-                         });
-                       }));
+  l.replace(l.dispatch(
+      name, l.index(product.getTiles()), {op.getInput(), op.getWeight()},
+      l.empty(op.getType(), l.rows(op.getInput())),
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        product.emit(b, begin, end, {memref::DimOp::create(b, outs[0], 0)},
+                     ins[0], ins[1], outs[0]);
+      }));
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, LinearOp op) {

@@ -284,10 +284,8 @@ Value lowerMixProduct(Lowering &l, HCMixOp op, Value n) {
           ValueRange outs) {
         Value flat = memref::CollapseShapeOp::create(
             b, ins[0], SmallVector<ReassociationIndices>{{0}, {1, 2}});
-        product.bind(b, flat, ins[1], outs[0]);
-        Value rows = memref::DimOp::create(b, ins[0], b.index(0));
-        product.emit(b, begin, end, rows,
-                     [](Value row) { return ProductRow{{row}, {row}}; });
+        product.emit(b, begin, end, {memref::DimOp::create(b, outs[0], 0)},
+                     flat, ins[1], outs[0]);
       })[0];
 }
 } // namespace

@@ -145,6 +145,10 @@ void mlir::dsflash::addDSFlashToLLVMPasses(
   SmallVector<StringRef> features;
   StringRef(options.features).split(features, ',');
   math.fuseMultiplyAdd = llvm::is_contained(features, "fma");
+  if (llvm::is_contained(features, "avx512f"))
+    math.lookUpLanes = 16;
+  else if (llvm::is_contained(features, "avx2"))
+    math.lookUpLanes = 8;
   passes.addPass(createThreadCallPass());
   passes.addPass(createLowerMathPass(math));
   passes.addPass(createLowerVectorPass());

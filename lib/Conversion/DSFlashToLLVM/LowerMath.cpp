@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dsflash/Conversion/Passes.h"
+#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -84,9 +85,15 @@ public:
     return sum;
   }
 
+  Value splat(Value x) {
+    return isa<VectorType>(shape) ? vector::BroadcastOp::create(b, shape, x)
+                                  : x;
+  }
+
   Value exp(Value x);
   Value log(Value x);
   Value log1p(Value x);
+  Value decodeE2M1(Value codes, Value scale);
 
 private:
   Type integers() {
@@ -153,6 +160,25 @@ Value Arithmetic::log1p(Value x) {
   Value y = log(u);
   Value finite = less(abs(y), f32(kInfinity));
   return add(y, select(finite, div(lost, u), f32(0)));
+}
+
+/// With the two bits of the exponent under an exponent of 1 normal codes v read
+/// 4v, code 0 reads 2 and code 1 reads 3. 2x - 4 is right for these two, and
+/// for the others it is not below 4v.
+Value Arithmetic::decodeE2M1(Value codes, Value scale) {
+  auto bitAnd = [&](Value x, int32_t mask) {
+    return arith::AndIOp::create(b, x, i32(mask));
+  };
+  auto bitOr = [&](Value x, Value y) { return arith::OrIOp::create(b, x, y); };
+  Value magnitude = bitAnd(shiftLeft(codes, 22), 0x01c00000);
+  Value raw = fromBits(bitOr(magnitude, i32(0x40000000)));
+  Value other = fma(raw, f32(2), f32(-4));
+  Value value = select(less(raw, other), raw, other);
+  Value sign =
+      bitAnd(shiftLeft(codes, 28), std::numeric_limits<int32_t>::min());
+  Value signedValue = fromBits(bitOr(bitsOf(value), sign));
+  Value quarter = arith::ConstantOp::create(b, b.getF32FloatAttr(0.25f));
+  return mul(signedValue, splat(mul(scale, quarter)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,6 +257,79 @@ template <typename OpTy> struct SplitMultiplyAdd : OpRewritePattern<OpTy> {
   }
 };
 
+struct ComputeE2M1 : OpRewritePattern<DecodeE2M1Op> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(DecodeE2M1Op op,
+                                PatternRewriter &rewriter) const override {
+    Arithmetic arithmetic(rewriter, op);
+    rewriter.replaceOp(op, arithmetic.decodeE2M1(op.getCodes(), op.getScale()));
+    return success();
+  }
+};
+
+/// Looks the values up in a register of 16 values, or of 8 magnitudes.
+struct LookUpE2M1 : OpRewritePattern<DecodeE2M1Op> {
+  LookUpE2M1(MLIRContext *context, int64_t lanes)
+      : OpRewritePattern(context, /*benefit=*/2), lanes(lanes) {}
+
+  LogicalResult matchAndRewrite(DecodeE2M1Op op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || type.getNumElements() % lanes)
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto part = VectorType::get(lanes, b.getF32Type());
+    Value table = arith::MulFOp::create(
+        b, getValues(b, part),
+        vector::BroadcastOp::create(b, part, op.getScale()));
+    Value result = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    for (int64_t first = 0; first < type.getNumElements(); first += lanes) {
+      Value codes = vector::ExtractStridedSliceOp::create(
+          b, op.getCodes(), ArrayRef<int64_t>{first}, ArrayRef<int64_t>{lanes},
+          ArrayRef<int64_t>{1});
+      result = vector::InsertStridedSliceOp::create(
+          b, lookUp(b, table, codes), result, ArrayRef<int64_t>{first},
+          ArrayRef<int64_t>{1});
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+
+private:
+  static Value getValues(ImplicitLocOpBuilder &b, VectorType type) {
+    constexpr float values[] = {0.0f,  0.5f,  1.0f,  1.5f,  2.0f,  3.0f,
+                                4.0f,  6.0f,  -0.0f, -0.5f, -1.0f, -1.5f,
+                                -2.0f, -3.0f, -4.0f, -6.0f};
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(
+               type, ArrayRef(values).take_front(type.getNumElements())));
+  }
+
+  Value lookUp(ImplicitLocOpBuilder &b, Value table, Value codes) const {
+    bool all = lanes == 16;
+    StringRef permute =
+        all ? "llvm.x86.avx512.permvar.sf.512" : "llvm.x86.avx2.permps";
+    Value value = LLVM::CallIntrinsicOp::create(b, table.getType(),
+                                                b.getStringAttr(permute),
+                                                ValueRange{table, codes})
+                      .getResult(0);
+    if (all)
+      return value;
+    auto constant = [&](int32_t bits) {
+      return arith::ConstantOp::create(
+          b, DenseElementsAttr::get(cast<VectorType>(codes.getType()), bits));
+    };
+    Value high = arith::ShLIOp::create(b, codes, constant(28));
+    Value sign = arith::AndIOp::create(
+        b, high, constant(std::numeric_limits<int32_t>::min()));
+    Value bits = arith::BitcastOp::create(b, codes.getType(), value);
+    return arith::BitcastOp::create(b, table.getType(),
+                                    arith::OrIOp::create(b, bits, sign));
+  }
+
+  int64_t lanes;
+};
+
 struct LowerMath : dsflash::impl::LowerMathPassBase<LowerMath> {
   using Base::Base;
 
@@ -243,6 +342,9 @@ struct LowerMath : dsflash::impl::LowerMathPassBase<LowerMath> {
     patterns.add<CallLibm<math::SinOp>>(context, "sinf");
     patterns.add<CallLibm<math::CosOp>>(context, "cosf");
     arith::populateExpandBFloat16Patterns(patterns);
+    patterns.add<ComputeE2M1>(context);
+    if (lookUpLanes > 0)
+      patterns.add<LookUpE2M1>(context, lookUpLanes);
     if (!fuseMultiplyAdd)
       patterns
           .add<SplitMultiplyAdd<math::FmaOp>, SplitMultiplyAdd<vector::FMAOp>>(

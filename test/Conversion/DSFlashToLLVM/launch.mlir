@@ -46,8 +46,8 @@ func.func private @kernel(%begin: index, %end: index, %w: !dsflash.weight<[3, 32
 // CHECK:       %[[OWN:.*]] = llvm.mul %[[LAYER]], %[[SIX]]
 // CHECK:       llvm.add %[[SLOT]], %[[OWN]]
 // CHECK:       %[[ITEMS:.*]] = llvm.icmp "sgt" %[[N:.*]], %{{.*}} : i64
-// CHECK:       llvm.cond_br %[[ITEMS]], ^[[RUN:.*]], ^[[AFTER:.*]]
-// CHECK:       ^[[RUN]]:
+// CHECK:       llvm.cond_br %[[ITEMS]], ^[[LAUNCH:.*]], ^[[AFTER:.*]]
+// CHECK:       ^[[LAUNCH]]:
 // CHECK:       %[[TASK:.*]] = llvm.mlir.addressof @kernel.task
 // CHECK:       llvm.call %{{.*}}(%{{.*}}, %[[TASK]], %{{.*}}, %[[N]]) : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
 // CHECK:       llvm.br ^[[AFTER]]

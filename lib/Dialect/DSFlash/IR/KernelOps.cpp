@@ -119,6 +119,14 @@ LogicalResult WeightDataOp::verify() {
       Type(getType()), getPlaneType(weight, getPlane()), "the buffer");
 }
 
+LogicalResult DecodeE2M1Op::verify() {
+  Type codes = getCodes().getType(), element = getScale().getType();
+  auto vector = dyn_cast<VectorType>(codes);
+  return Constraint{*this, 1}.equal(Type(getType()),
+                                    vector ? vector.clone(element) : element,
+                                    "the result");
+}
+
 LogicalResult StateDataOp::verify() {
   auto state = cast<StateTypeInterface>(getState().getType());
   if (failed(Constraint{*this, 1}.holds(getPlane() == Plane::Payload ||

@@ -102,4 +102,24 @@ def DSFlash_StateDataOp : DSFlash_Op<"state_data", [Pure]> {
   let hasVerifier = 1;
 }
 
+def DSFlash_DecodeE2M1Op : DSFlash_Op<"decode_e2m1", [Pure]> {
+  let summary = "values of E2M1 codes";
+  let description = [{
+    The value of the code in the low four bits of each element, whatever the other bits are, times `scale`, in
+    one rounding (SPEC section 2). Processors look it up or compute it, to the same bits.
+
+    - C1: the result has the shape of the codes.
+
+    Example:
+
+    ```mlir
+    %values = dsflash.decode_e2m1 %codes, %scale : vector<16xi32> -> vector<16xf32>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[I32, VectorOfRankAndType<[1], [I32]>]>:$codes, F32:$scale);
+  let results = (outs AnyTypeOf<[F32, VectorOfRankAndType<[1], [F32]>]>:$values);
+  let assemblyFormat = "$codes `,` $scale attr-dict `:` type($codes) `->` type($values)";
+  let hasVerifier = 1;
+}
+
 #endif // DSFLASH_DIALECT_DSFLASH_IR_DSFLASHKERNELOPS_TD

@@ -1,0 +1,174 @@
+//===- MachineLimits.cpp - What this machine can do at best ---------------===//
+
+#include "dsflash/Bench/MachineLimits.h"
+#include "MachineLoops.h"
+#include "dsflash/Runtime/ThreadPool.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <sys/mman.h>
+#include <thread>
+#include <vector>
+
+using namespace dsflash;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kSeconds = 0.8;
+constexpr size_t kBufferBytes = size_t(256) << 20;
+constexpr size_t kWindowBytes = size_t(8) << 20;
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Lets threads go on when all have come. Threads spin, because a window is
+/// shorter than a sleep.
+class Barrier {
+public:
+  explicit Barrier(int threads) : threads(threads) {}
+
+  void wait() {
+    int round = rounds;
+    if (++arrived == threads) {
+      arrived = 0;
+      ++rounds;
+      return;
+    }
+    for (int spins = 0; rounds == round; ++spins)
+      if (spins > kSpins)
+        std::this_thread::yield();
+  }
+
+private:
+  static constexpr int kSpins = 100000;
+  const int threads;
+  std::atomic<int> arrived{0};
+  std::atomic<int> rounds{0};
+};
+
+/// Median seconds of windows in which every thread does work(thread, window).
+double medianWindow(int threads, const std::function<void(int, size_t)> &work) {
+  Barrier barrier(threads);
+  std::atomic<bool> goOn{true};
+  std::vector<double> seconds;
+  auto runThread = [&](int thread) {
+    Clock::time_point start = Clock::now();
+    for (size_t window = 0;; ++window) {
+      if (thread == 0)
+        goOn = secondsSince(start) < kSeconds;
+      barrier.wait();
+      if (!goOn)
+        return;
+      Clock::time_point windowStart = Clock::now();
+      work(thread, window);
+      barrier.wait();
+      if (thread == 0)
+        seconds.push_back(secondsSince(windowStart));
+    }
+  };
+  std::vector<std::thread> workers;
+  for (int thread = 1; thread < threads; ++thread)
+    workers.emplace_back(runThread, thread);
+  runThread(0);
+  for (std::thread &worker : workers)
+    worker.join();
+  auto middle = seconds.begin() + std::ptrdiff_t(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
+
+/// Whole pages that the system gives back at once.
+struct PagesFree {
+  void operator()(char *pages) const { munmap(pages, kBufferBytes); }
+};
+using Pages = std::unique_ptr<char, PagesFree>;
+
+Pages makePages() {
+  void *pages = mmap(nullptr, kBufferBytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED)
+    return nullptr;
+  madvise(pages, kBufferBytes, MADV_HUGEPAGE);
+  std::memset(pages, 1, kBufferBytes);
+  return Pages(static_cast<char *>(pages));
+}
+
+double memoryRate(int threads) {
+  std::vector<Pages> buffers;
+  for (int thread = 0; thread < threads; ++thread) {
+    buffers.push_back(makePages());
+    if (!buffers.back())
+      return 0;
+  }
+  std::atomic<uint64_t> sink{0};
+  double seconds = medianWindow(threads, [&](int thread, size_t window) {
+    constexpr size_t kWindows = kBufferBytes / kWindowBytes;
+    sink ^= readStreams(buffers[size_t(thread)].get() +
+                            window % kWindows * kWindowBytes,
+                        kWindowBytes);
+  });
+  return double(kWindowBytes) * threads / seconds;
+}
+
+std::optional<double> multiplyRate(int threads, const MultiplyLoop &loop) {
+  if (!loop.run)
+    return std::nullopt;
+  std::atomic<float> sink{0};
+  double seconds =
+      medianWindow(threads, [&](int, size_t) { sink = loop.run(); });
+  return loop.operations * threads / seconds;
+}
+
+} // namespace
+
+MachineLimits dsflash::measureLimits(int threads) {
+  int cores = availableCores();
+  MachineLimits limits;
+  limits.threads = threads <= 0 ? cores : std::min(threads, cores);
+  limits.memory = memoryRate(limits.threads);
+  limits.fp32 = *multiplyRate(limits.threads, fp32Loop());
+  limits.bf16 = multiplyRate(limits.threads, bf16Loop());
+  limits.int8 = multiplyRate(limits.threads, int8Loop());
+  return limits;
+}
+
+nlohmann::json MachineLimits::json() const {
+  auto giga = [](std::optional<double> rate) {
+    return rate ? nlohmann::json(*rate / 1e9) : nlohmann::json();
+  };
+  return {{"memory_gb_s", giga(memory)},
+          {"fp32_gflop_s", giga(fp32)},
+          {"bf16_gflop_s", giga(bf16)},
+          {"int8_gop_s", giga(int8)},
+          {"threads", threads}};
+}
+
+std::string MachineLimits::table() const {
+  std::string text = "limits with " + std::to_string(threads) +
+                     (threads == 1 ? " thread\n" : " threads\n");
+  auto add = [&](const char *name, std::optional<double> rate,
+                 const char *unit) {
+    char line[96];
+    if (rate)
+      std::snprintf(line, sizeof line, "  %-14s %9.1f %s\n", name, *rate / 1e9,
+                    unit);
+    else
+      std::snprintf(line, sizeof line, "  %-14s no instruction\n", name);
+    text += line;
+  };
+  add("memory read", memory, "GB/s");
+  add("fp32", fp32, "GFLOP/s");
+  add("bf16", bf16, "GFLOP/s");
+  add("int8", int8, "GOP/s");
+  return text;
+}

@@ -1,0 +1,13 @@
+//===- dsflash-reduce.cpp - Makes a failing input small -------------------===//
+
+#include "dsflash/InitAll.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::dsflash::registerAllDialects(registry);
+  mlir::dsflash::registerAllPasses();
+  mlir::MLIRContext context(registry);
+  return failed(mlir::mlirReduceMain(argc, argv, context));
+}
