@@ -32,7 +32,7 @@ function(dsflash_install_package)
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/dsflashConfig.cmake.in
     ${PROJECT_BINARY_DIR}/dsflashConfig.cmake
     INSTALL_DESTINATION ${DSFLASH_PACKAGE_DIR}
-    PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
+    PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_INCLUDEDIR)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/dsflashConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/dsflashConfig.cmake

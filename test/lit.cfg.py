@@ -14,12 +14,16 @@ config.test_exec_root = config.dsflash_test_dir
 
 search_path = os.pathsep.join([config.dsflash_tools_dir, config.llvm_tools_dir])
 tools = ["dsflash-opt", "dsflash-compile", "dsflash-run"]
+tools += ["dsflash-lsp-server", "dsflash-reduce"]
 tools += ["FileCheck", "not", "split-file", "count"]
 missing = [tool for tool in tools if not shutil.which(tool, path=search_path)]
 if missing:
     lit_config.fatal(f"not found in {search_path}: {', '.join(missing)}")
 
 config.environment["PATH"] = os.pathsep.join([search_path, os.environ["PATH"]])
+config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
+examples = os.path.join(os.path.dirname(config.dsflash_tools_dir), "examples")
+config.substitutions.append(("%examples", examples))
 config.environment["FILECHECK_OPTS"] = (
     "-enable-var-scope --allow-unused-prefixes=false"
 )

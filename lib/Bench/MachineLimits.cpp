@@ -1,15 +1,14 @@
 //===- MachineLimits.cpp - What this machine can do at best ---------------===//
 
 #include "dsflash/Bench/MachineLimits.h"
+#include "Format.h"
+#include "LoadedModel.h"
 #include "MachineLoops.h"
-#include "dsflash/Runtime/ThreadPool.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -21,15 +20,9 @@ using namespace dsflash;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr double kSeconds = 0.8;
 constexpr size_t kBufferBytes = size_t(256) << 20;
 constexpr size_t kWindowBytes = size_t(8) << 20;
-
-double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Lets threads go on when all have come. Threads spin, because a window is
 /// shorter than a sleep.
@@ -62,18 +55,18 @@ double medianWindow(int threads, const std::function<void(int, size_t)> &work) {
   std::atomic<bool> goOn{true};
   std::vector<double> seconds;
   auto runThread = [&](int thread) {
-    Clock::time_point start = Clock::now();
+    Stopwatch watch;
     for (size_t window = 0;; ++window) {
       if (thread == 0)
-        goOn = secondsSince(start) < kSeconds;
+        goOn = watch.seconds() < kSeconds;
       barrier.wait();
       if (!goOn)
         return;
-      Clock::time_point windowStart = Clock::now();
+      Stopwatch windowWatch;
       work(thread, window);
       barrier.wait();
       if (thread == 0)
-        seconds.push_back(secondsSince(windowStart));
+        seconds.push_back(windowWatch.seconds());
     }
   };
   std::vector<std::thread> workers;
@@ -82,9 +75,7 @@ double medianWindow(int threads, const std::function<void(int, size_t)> &work) {
   runThread(0);
   for (std::thread &worker : workers)
     worker.join();
-  auto middle = seconds.begin() + std::ptrdiff_t(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
+  return median(std::move(seconds));
 }
 
 /// Whole pages that the system gives back at once.
@@ -158,13 +149,10 @@ std::string MachineLimits::table() const {
                      (threads == 1 ? " thread\n" : " threads\n");
   auto add = [&](const char *name, std::optional<double> rate,
                  const char *unit) {
-    char line[96];
     if (rate)
-      std::snprintf(line, sizeof line, "  %-14s %9.1f %s\n", name, *rate / 1e9,
-                    unit);
+      appendFormat(text, "  %-14s %9.1f %s\n", name, *rate / 1e9, unit);
     else
-      std::snprintf(line, sizeof line, "  %-14s no instruction\n", name);
-    text += line;
+      appendFormat(text, "  %-14s no instruction\n", name);
   };
   add("memory read", memory, "GB/s");
   add("fp32", fp32, "GFLOP/s");

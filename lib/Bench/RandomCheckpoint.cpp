@@ -1,6 +1,7 @@
 //===- RandomCheckpoint.cpp - A checkpoint of any config ------------------===//
 
 #include "dsflash/Bench/RandomCheckpoint.h"
+#include "Format.h"
 #include "RandomWeights.h"
 #include "dsflash/Model/Checkpoint.h"
 #include "dsflash/Support/Json.h"
@@ -8,7 +9,6 @@
 #include "dsflash/Tokens/TokenMap.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <vector>
 
@@ -101,9 +101,9 @@ private:
   }
 
   std::string shardName(size_t shard) const {
-    char name[64];
-    std::snprintf(name, sizeof name, "model-%05zu-of-%05zu.safetensors",
-                  shard + 1, shards.size());
+    std::string name;
+    appendFormat(name, "model-%05zu-of-%05zu.safetensors", shard + 1,
+                 shards.size());
     return name;
   }
 

@@ -37,8 +37,12 @@ public:
     const nlohmann::json *value = find(key);
     if (!value || value->is_null())
       return missing;
-    if (!value->is_number_integer()) {
-      faults.add(where, std::string("'") + key + "' must be an integer");
+    bool fits = value->is_number_integer() &&
+                (!value->is_number_unsigned() ||
+                 value->get<uint64_t>() <= uint64_t(INT64_MAX));
+    if (!fits) {
+      faults.add(where,
+                 std::string("'") + key + "' must be an integer of 64 bits");
       return missing;
     }
     return value->get<int64_t>();

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cmath>
-#include <cstdio>
+#include <iomanip>
+#include <sstream>
 #include <sys/resource.h>
 
 using namespace dsflash;
@@ -44,16 +44,26 @@ nlohmann::json Statistics::json() const {
 }
 
 std::string Statistics::line() const {
-  char text[256];
-  std::snprintf(text, sizeof text,
-                "%lld prompt tokens at %.1f tokens/s, %lld generated at %.1f "
-                "tokens/s, %.2f tokens a step, KV %.0f bytes a token, memory "
-                "%.0f MB",
-                static_cast<long long>(promptTokens), promptTokensPerSecond(),
-                static_cast<long long>(generatedTokens),
-                generateTokensPerSecond(), tokensPerStep(), kvBytesPerToken,
-                double(peakMemoryBytes) / 1e6);
-  return text;
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1) << promptTokens
+       << " prompt tokens at " << promptTokensPerSecond() << " tokens/s, "
+       << generatedTokens << " generated at " << generateTokensPerSecond()
+       << " tokens/s, first after " << std::setprecision(2) << timeToFirstToken
+       << " s, ";
+  if (!steps.accepted.empty()) {
+    text << "steps by accepted drafts";
+    for (int64_t count : steps.accepted)
+      text << ' ' << count;
+    text << ", ";
+  }
+  constexpr double megabyte = 1e6;
+  text << tokensPerStep() << " tokens a step, KV " << std::setprecision(0)
+       << kvBytesPerToken << " bytes a token, memory "
+       << double(peakMemoryBytes) / megabyte << " MB, KV in all "
+       << std::setprecision(2) << double(kvBytes) / megabyte
+       << " MB, weights read " << std::setprecision(0)
+       << double(weightBytesRead) / megabyte << " MB";
+  return text.str();
 }
 
 int64_t dsflash::peakMemoryBytes() {

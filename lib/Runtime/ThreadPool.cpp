@@ -70,6 +70,16 @@ void ThreadPool::run(dsf_task task, void *context, int64_t count) {
     return;
   if (insideTask)
     return task(context, 0, count);
+  if (!observer)
+    return runInPieces(task, context, count);
+  auto start = Timeline::Clock::now();
+  runInPieces(task, context, count);
+  observer(
+      task,
+      std::chrono::duration<double>(Timeline::Clock::now() - start).count());
+}
+
+void ThreadPool::runInPieces(dsf_task task, void *context, int64_t count) {
   if (workers.empty() || count == 1)
     return runPiece(0, task, context, 0, count);
 

@@ -53,7 +53,7 @@ def steps_of(body):
     for line in body.replace("\\\n", "").splitlines():
         if line.startswith("$ "):
             steps.append((line[2:], []))
-        elif line.strip():
+        elif line.strip() and steps:
             steps[-1][1].append(line)
     return steps
 
@@ -126,6 +126,8 @@ class Checker:
             self.check_edits(page, blocks, folder / "edited")
 
     def check_commands(self, page, block, folder):
+        if not steps_of(block.body):
+            self.fault(page, block.line, "no line begins with '$ '")
         for command, expected in steps_of(block.body):
             code, output = self.run(command, folder)
             wanted = missing_line(expected, output)

@@ -1,6 +1,6 @@
 """Checks that the bits of a model do not depend on how it is run: chunks, one by one, batches, threads, drafts, probes.
 
-    check_contracts.py BIN_DIR WORK_DIR MODEL ideal|reference
+    check_contracts.py BIN_DIR WORK_DIR MODEL ideal|reference [--short]
 """
 
 import json
@@ -12,58 +12,94 @@ import numpy as np
 import safetensors
 from tools import Tools
 
-FULL = ["--prefill=full"]
+STEPS = 20
 
 
-def same(name, got, expected):
-    good = got.shape == expected.shape and np.array_equal(got.view(np.uint32), expected.view(np.uint32)) and not np.isnan(got).any()
-    print(("ok    " if good else "FAIL  ") + name)
-    return good
+class Contracts:
+    """Runs of one compiled model, compared with one run of the whole prompt."""
+
+    def __init__(self, tools, artifact, tokens):
+        self.tools, self.artifact, self.tokens, self.failed = tools, artifact, tokens, 0
+        self.whole = self.run(tokens, "-n", STEPS)
+        self.failed += len(self.whole["generated"]) != STEPS
+
+    def run(self, *arguments, artifact=None, draft="off"):
+        """The tensors of --logits; token lists first, then flags."""
+        prompts = [a for a in arguments if isinstance(a, np.ndarray)]
+        flags = [*arguments[len(prompts):], "--draft", draft, "--prefill=full"]
+        (logits,) = self.tools.run(artifact or self.artifact, *prompts, logits=True, flags=flags)
+        return logits
+
+    def same(self, name, got, expected):
+        good = got.shape == expected.shape and np.array_equal(got.view(np.uint32), expected.view(np.uint32))
+        good = good and not np.isnan(got.view(np.float32)).any()
+        self.failed += not good
+        print(("ok    " if good else "FAIL  ") + name)
+
+    def chunks(self, sizes):
+        for size in sizes:
+            other = self.run(self.tokens, "-n", STEPS, "--chunk", size)
+            self.same(f"chunks of {size}: prompt", other["logits"], self.whole["logits"])
+            self.same(f"chunks of {size}: decoding", other["generated_logits"], self.whole["generated_logits"])
+
+    def splits(self):
+        """A short prompt, split at every offset that a look-back or an incomplete group can cross."""
+        for offset in range(1, 7):
+            other = self.run(self.tokens[:7], "-n", 0, "--chunk", offset)
+            self.same(f"7 tokens split at {offset}", other["logits"], self.whole["logits"][:7])
+
+    def prompt_lengths(self):
+        for length in range(1, 9):
+            alone = self.run(self.tokens[:length], "-n", 0)
+            self.same(f"first {length} tokens alone", alone["logits"], self.whole["logits"][:length])
+
+    def decoding(self, lengths):
+        """Decoding step by step equals reading the same tokens as a prompt."""
+        for length in lengths:
+            start = self.tokens[:length]
+            decoded = self.run(start, "-n", STEPS)
+            fresh = self.run(np.concatenate([start, decoded["generated"][:-1]]), "-n", 0)
+            self.same(f"decoding from {length} tokens equals a prompt", decoded["generated_logits"], fresh["logits"][length - 1:])
+
+    def batches(self, all_lengths):
+        for lengths in all_lengths:
+            parts = [self.tokens[:n] for n in lengths]
+            batch = self.run(*parts, "-n", 4)
+            for i, part in enumerate(parts):
+                alone = self.run(part, "-n", 4)
+                self.same(f"batch {lengths}, sequence {i}", batch[f"p{i}.generated_logits"], alone["generated_logits"])
+
+    def same_run(self, name, *flags, **options):
+        other = self.run(self.tokens, "-n", STEPS, *flags, **options)
+        self.same(name, other["generated_logits"], self.whole["generated_logits"])
+        self.same(f"{name}: text", other["generated"], self.whole["generated"])
 
 
 def main():
-    bin_dir, work_dir, model, mode = sys.argv[1:]
+    bin_dir, work_dir, model, mode, *options = sys.argv[1:]
     model = pathlib.Path(model)
-    config = json.loads((model / "config.json").read_text())
-    config = config.get("text_config", config)
-    window, drafts = config["sliding_window"], config.get("dspark_block_size", 0)
-    tokens = safetensors.read(model / "golden.safetensors")["tokens" if model.name != "nano" else "p0.tokens"]
+    config = json.loads((model / "config.json").read_text())["text_config"]
+    window, block = config["sliding_window"], config["dspark_block_size"]
     tools = Tools(bin_dir, work_dir)
     artifact = tools.compile(model, mode, f"--numerics={mode}")
-    plain = ["--draft=off", *FULL]
-
-    (whole,) = tools.run(artifact, tokens, logits=True, flags=["-n", 20, *plain])
-    good = [len(whole["generated"]) == 20]
-    for chunk in (1, 2, 3, window - 1, window, window + 1):
-        (other,) = tools.run(artifact, tokens, logits=True, flags=["-n", 20, "--chunk", chunk, *plain])
-        good.append(same(f"chunks of {chunk}: prompt", other["logits"], whole["logits"]))
-        good.append(same(f"chunks of {chunk}: decoding", other["generated_logits"], whole["generated_logits"]))
-    (other,) = tools.run(artifact, tokens, logits=True, flags=["-n", 20, "--threads", 1, *plain])
-    good.append(same("one thread", other["logits"], whole["logits"]))
-
-    # Decoding step by step equals reading the same tokens as a prompt.
-    longer = np.concatenate([tokens, whole["generated"][:-1]])
-    (fresh,) = tools.run(artifact, longer, logits=True, flags=["-n", 0, *plain])
-    good.append(same("decode equals prefill", fresh["logits"][len(tokens) - 1:], whole["generated_logits"]))
-    for length in range(1, 9):
-        (short,) = tools.run(artifact, tokens[:length], logits=True, flags=["-n", 0, *plain])
-        good.append(same(f"first {length} tokens alone", short["logits"], whole["logits"][:length]))
-
-    probed = tools.compile(model, mode + "-probes", f"--numerics={mode}", "--probes")
-    (other,) = tools.run(probed, tokens, logits=True, flags=["-n", 20, *plain])
-    good.append(same("with probes", other["generated_logits"], whole["generated_logits"]))
-
-    for lengths in ((12, 11), (1, 31), (len(tokens), 3, 1)):
-        parts = [tokens[:n] for n in lengths]
-        (batch,) = tools.run(artifact, *parts, logits=True, flags=["-n", 4, *plain])
-        for i, part in enumerate(parts):
-            (alone,) = tools.run(artifact, part, logits=True, flags=["-n", 4, *plain])
-            good.append(same(f"batch {lengths}, sequence {i}", batch[f"p{i}.generated_logits"], alone["generated_logits"]))
-
-    for width in range(1, drafts + 1):
-        (drafted,) = tools.run(artifact, tokens, logits=True, flags=["-n", 20, "--draft", width, *FULL])
-        good.append(same(f"drafts of {width}", drafted["generated"], whole["generated"]))
-    sys.exit(not all(good))
+    contracts = Contracts(tools, artifact, safetensors.read(model / "golden.safetensors")["tokens"])
+    contracts.splits()
+    if options == ["--short"]:
+        contracts.chunks((1, window + 1))
+        contracts.decoding((1, 6))
+        contracts.batches([(12, 11, 1)])
+    else:
+        contracts.chunks((1, 2, 3, window - 1, window, window + 1))
+        contracts.prompt_lengths()
+        contracts.decoding((1, 5, 6, 7, 8, len(contracts.tokens)))
+        contracts.batches([(12, 11), (1, 31), (len(contracts.tokens), 3, 1)])
+        contracts.same_run("again")
+        contracts.same_run("one thread", "--threads", 1)
+        probed = tools.compile(model, mode + "-probes", f"--numerics={mode}", "--probes")
+        contracts.same_run("with probes", artifact=probed)
+        for width in range(1, block + 1):
+            contracts.same_run(f"drafts of {width}", draft=width)
+    sys.exit(contracts.failed > 0)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Takes away one rounding point or quantizer after another and sees which goldens notice (docs/Numerics.md).
 
-    check_rounding.py BIN_DIR WORK_DIR GOLDEN_DIR            each point against the first golden of its line
-    check_rounding.py BIN_DIR WORK_DIR GOLDEN_DIR --table    all points against all goldens, as the table
+    check_rounding.py BIN_DIR WORK_DIR GOLDEN_DIR PART PARTS    each point of a part against the first golden of its line
+    check_rounding.py BIN_DIR WORK_DIR GOLDEN_DIR --table       all points against all goldens, as the table
 """
 
 import pathlib
@@ -48,11 +48,13 @@ def main():
     points = list(dict.fromkeys(point for text in texts.values() for point in points_of(text)))
     if sys.argv[4:] == ["--table"]:
         for point in points:
-            seen = [name for name in GOLDENS if point in points_of(texts[name]) and notices(tools, goldens / name, texts[name], point)]
+            having = [name for name in GOLDENS if point in points_of(texts[name])]
+            seen = [name for name in having if notices(tools, goldens / name, texts[name], point)]
             print(f"| `{point}` | | {', '.join(seen) or 'none'} |", flush=True)
         return
+    part, parts = map(int, sys.argv[4:])
     table, failed = read_table(), 0
-    for point in points:
+    for point in points[part::parts]:
         if point not in table:
             failed += 1
             print(f"FAIL  {point}: not in the table")

@@ -13,6 +13,8 @@ class Tools:
         self.work.mkdir(parents=True, exist_ok=True)
 
     def command(self, tool, *arguments):
+        if tool == "dsflash-compile":
+            arguments += ("--no-cache",)
         done = subprocess.run([self.bin / tool, *map(str, arguments)], capture_output=True)
         if done.returncode:
             raise SystemExit(f"{tool} {' '.join(map(str, arguments))}\nexit {done.returncode}\n{done.stderr.decode()}")

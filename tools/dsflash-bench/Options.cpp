@@ -8,6 +8,7 @@
 
 #include <iostream>
 
+using namespace dsflash;
 using namespace dsflash::bench;
 
 namespace {
@@ -15,6 +16,7 @@ namespace {
 constexpr const char *kExamples = R"(Examples:
   What this machine can do:      dsflash-bench limits
   Speed of a model:              dsflash-bench model nano.dsflash
+  Where the time goes:           dsflash-bench kernels nano.dsflash --report nano.json
   In a long context, as JSON:    dsflash-bench model mid.dsflash --context 0,4096 --json speed.json
   A checkpoint to measure with:  dsflash-bench --make-checkpoint mid --config models/mid/config.json
 
@@ -37,6 +39,9 @@ public:
     addModelOptions(*addCommand(
         Command::Model, "model",
         "Prompt and generation speed, and their parts of the limits"));
+    addKernelOptions(
+        *addCommand(Command::Kernels, "kernels",
+                    "Time of each kernel in a prompt and a decode step"));
     app.require_subcommand(0, 1);
   }
 
@@ -86,11 +91,25 @@ private:
     return added;
   }
 
+  /// What every command that runs a model has.
+  void addModelSource(CLI::App &command, std::string &model,
+                      std::string &weights, int64_t &generate) {
+    command.add_option("MODEL", model, "Compiled model, a folder *.dsflash")
+        ->required();
+    command
+        .add_option("--weights", weights,
+                    "Checkpoint folder, if it is not where it was")
+        ->type_name("DIR");
+    command
+        .add_option("--generate", generate,
+                    "Tokens to generate behind the prompt")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+  }
+
   void addModelOptions(CLI::App &command) {
     ModelBenchOptions &model = options.model;
-    command
-        .add_option("MODEL", model.model, "Compiled model, a folder *.dsflash")
-        ->required();
+    addModelSource(command, model.model, model.weights, model.generate);
     command
         .add_option("--context", model.contexts,
                     "Tokens before the measured ones; a list")
@@ -102,15 +121,16 @@ private:
                     "Tokens of the measured prompt")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
+  }
+
+  void addKernelOptions(CLI::App &command) {
+    KernelBenchOptions &kernels = options.kernels;
+    addModelSource(command, kernels.model, kernels.weights, kernels.generate);
     command
-        .add_option("--generate", model.generate,
-                    "Tokens to generate behind it")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
-    command
-        .add_option("--weights", model.weights,
-                    "Checkpoint folder, if it is not where it was")
-        ->type_name("DIR");
+        .add_option("--report", kernels.report,
+                    "What dsflash-compile --report wrote of this model: the "
+                    "work of its kernels")
+        ->type_name("F.json");
   }
 
   CLI::App app{"Measures this machine and compiled models.", "dsflash-bench"};

@@ -3,6 +3,7 @@
 #ifndef DSFLASH_TOOLS_DSFLASHBENCH_OPTIONS_H
 #define DSFLASH_TOOLS_DSFLASHBENCH_OPTIONS_H
 
+#include "dsflash/Bench/KernelBench.h"
 #include "dsflash/Bench/ModelBench.h"
 #include "dsflash/Bench/RandomCheckpoint.h"
 
@@ -11,7 +12,7 @@
 
 namespace dsflash::bench {
 
-enum class Command { MakeCheckpoint, Limits, Model };
+enum class Command { MakeCheckpoint, Limits, Model, Kernels };
 
 struct Options {
   Command command = Command::MakeCheckpoint;
@@ -23,6 +24,7 @@ struct Options {
   int threads = 0;
   std::string jsonFile;
   ModelBenchOptions model;
+  KernelBenchOptions kernels;
 };
 
 /// Reads the command line. Returns nothing when the process is to end with

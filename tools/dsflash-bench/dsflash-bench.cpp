@@ -56,6 +56,13 @@ Status runCommand(Options &options) {
       return bench.status();
     return report(options, bench->table(), bench->json());
   }
+  case Command::Kernels: {
+    options.kernels.threads = options.threads;
+    Result<KernelBench> bench = benchKernels(options.kernels);
+    if (!bench)
+      return bench.status();
+    return report(options, bench->table(), bench->json());
+  }
   }
   return Status();
 }

@@ -31,12 +31,33 @@ static std::string describe(Location location) {
   return "module";
 }
 
-void reportDiagnostic(Diagnostic &diagnostic) {
-  std::string where = describe(diagnostic.getLocation());
+/// Leaves room for what is said of a whole pipeline, below 20 lines.
+static constexpr int kMaxLines = 14;
+
+static void print(Diagnostic &diagnostic) {
+  std::string text =
+      describe(diagnostic.getLocation()) + ": " + diagnostic.str();
   if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-    reportError(where + ": " + diagnostic.str());
+    reportError(text);
   else
-    reportNote(where + ": " + diagnostic.str());
-  for (Diagnostic &note : diagnostic.getNotes())
-    reportDiagnostic(note);
+    reportNote(text);
+}
+
+void DiagnosticPrinter::report(Diagnostic &diagnostic) {
+  if (lines >= kMaxLines) {
+    ++hidden;
+    return;
+  }
+  print(diagnostic);
+  ++lines;
+  for (Diagnostic &note : diagnostic.getNotes()) {
+    if (lines++ >= kMaxLines)
+      return;
+    print(note);
+  }
+}
+
+DiagnosticPrinter::~DiagnosticPrinter() {
+  if (hidden)
+    reportNote(std::to_string(hidden) + " more diagnostics");
 }

@@ -16,7 +16,16 @@ void reportError(const std::string &whereAndWhy);
 void reportNote(const std::string &text);
 /// An error for every fault of a status.
 void reportFaults(const dsflash::Status &status);
-/// The same for a diagnostic of MLIR, with its notes.
-void reportDiagnostic(mlir::Diagnostic &diagnostic);
+/// Reports the diagnostics of MLIR with their notes, as many as fit on a
+/// screen; the number of the others at the end.
+class DiagnosticPrinter {
+public:
+  ~DiagnosticPrinter();
+
+  void report(mlir::Diagnostic &diagnostic);
+
+private:
+  int lines = 0, hidden = 0;
+};
 
 #endif // DSFLASH_TOOLS_COMPILE_DIAGNOSTICS_H

@@ -33,7 +33,8 @@ Driver::Driver(const Options &options)
   registerAllDialects(registry);
   context.appendDialectRegistry(registry);
   context.getDiagEngine().registerHandler(
-      [](Diagnostic &diagnostic) { reportDiagnostic(diagnostic); });
+      [this](Diagnostic &diagnostic) { printer.report(diagnostic); });
+  context.printOpOnDiagnostic(false);
   phasesOptions.numerics = options.numerics;
   phasesOptions.probes = options.probes;
   kernelsOptions.fuseRounding = options.fuseRounding;
@@ -259,11 +260,11 @@ bool Driver::compile() {
     bool given = stage == Stage::DSFlash || !startsBefore(stage);
     if ((!given && !lower(stage, build)) || !passModule(stage))
       return false;
+    if (stage == Stage::Kernels && !options.report.empty())
+      report.update(describeModule(*module, options.target));
     if (isDone(stage))
       return true;
   }
-  if (!options.report.empty())
-    report.update(describeModule(*module, options.target));
 
   if (startsBefore(Stage::LLVM) && !lower(Stage::LLVM, [&](OpPassManager &p) {
         buildLLVMPipeline(p, llvmOptions);

@@ -4,6 +4,7 @@
 #define DSFLASH_TOOLS_COMPILE_DRIVER_H
 
 #include "CompileCache.h"
+#include "Diagnostics.h"
 #include "Options.h"
 #include "StageLog.h"
 #include "dsflash/Model/ModelConfig.h"
@@ -66,6 +67,7 @@ private:
 
   const Options &options;
   StageLog log;
+  DiagnosticPrinter printer;
   mlir::MLIRContext context;
   mlir::dsflash::CPUTarget target;
   mlir::dsflash::PhasesPipelineOptions phasesOptions;

@@ -1,6 +1,7 @@
 //===- dsflash-reduce.cpp - Makes a failing input small -------------------===//
 
 #include "dsflash/InitAll.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Tools/mlir-reduce/MlirReduceMain.h"
 

@@ -106,15 +106,24 @@ void Jit::addKernel(StringRef name, StringRef model) {
   passes.addPass(dsf::createConvertDSFlashToKernelsPass());
   if (!source || failed(passes.run(*source)))
     llvm::report_fatal_error("the model does not become kernels");
-  for (auto function : source->getOps<func::FuncOp>())
-    if (function->hasAttr(dsf::kernelAttrName)) {
-      func::FuncOp kernel = function.clone();
-      kernel.setName(name);
-      kernel.setPublic();
-      kernel->setAttr("llvm.emit_c_interface", builder.getUnitAttr());
-      module->push_back(kernel);
-      passWeightsAsBytes(kernel);
+  StringRef launched;
+  source->walk([&](dsf::DispatchOp launch) { launched = launch.getKernel(); });
+  for (auto function : source->getOps<func::FuncOp>()) {
+    if (!function->hasAttr(dsf::kernelAttrName))
+      continue;
+    if (function.getName() != launched) {
+      // What kernels share may be there already.
+      if (!module->lookupSymbol(function.getName()))
+        module->push_back(function.clone());
+      continue;
     }
+    func::FuncOp kernel = function.clone();
+    kernel.setName(name);
+    kernel.setPublic();
+    kernel->setAttr("llvm.emit_c_interface", builder.getUnitAttr());
+    module->push_back(kernel);
+    passWeightsAsBytes(kernel);
+  }
 }
 
 void Jit::compile() {

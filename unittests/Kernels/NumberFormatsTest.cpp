@@ -130,14 +130,20 @@ TEST(NumberFormats, DecodeE8M0) {
 }
 
 TEST(NumberFormats, DecodeE2M1IgnoresTheHighNibble) {
-  expectDecodes([](KernelBuilder &b, Value code) { return b.decodeE2M1(code); },
-                [](uint8_t code) { return dsf_e2m1_decode(code & 15); });
+  expectDecodes(
+      [](KernelBuilder &b, Value code) {
+        return b.decodeE2M1(b.widen(code), b.f32(1.0f));
+      },
+      [](uint8_t code) { return dsf_e2m1_decode(code & 15); });
 }
 
-TEST(NumberFormats, DecodeE2M1HighNibble) {
-  expectDecodes([](KernelBuilder &b,
-                   Value code) { return b.decodeE2M1Bits(b.widen(code), 4); },
-                [](uint8_t code) { return dsf_e2m1_decode(code >> 4); });
+TEST(NumberFormats, DecodeE2M1TimesAScale) {
+  expectDecodes(
+      [](KernelBuilder &b, Value code) {
+        Value high = b.shiftRight(b.widen(code), 4);
+        return b.decodeE2M1(high, b.f32(0x1p-100f));
+      },
+      [](uint8_t code) { return dsf_e2m1_decode(code >> 4) * 0x1p-100f; });
 }
 
 TEST(NumberFormats, EncodeE4M3) {

@@ -214,4 +214,29 @@ TEST_F(SafetensorsTest, WriterRefuses) {
             nowhere + ": cannot write: No such file or directory");
 }
 
+TEST_F(SafetensorsTest, WriterTakesTheDataPieceByPiece) {
+  std::vector<TensorView> tensors = {{"a", DType::U8, {3}, nullptr},
+                                     {"b", DType::U8, {2}, nullptr}};
+  {
+    Result<SafetensorsWriter> writer = SafetensorsWriter::create(path, tensors);
+    ASSERT_TRUE(writer.ok());
+    EXPECT_TRUE(writer->append("abcd", 4).ok());
+    EXPECT_EQ(writer->finish().str(),
+              path + ": 1 bytes of tensor data were not given");
+    EXPECT_EQ(writer->append("ef", 2).str(),
+              path + ": more data than the tensors need");
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+
+  Result<SafetensorsWriter> writer = SafetensorsWriter::create(path, tensors);
+  ASSERT_TRUE(writer.ok());
+  EXPECT_TRUE(writer->append("ab", 2).ok());
+  EXPECT_TRUE(writer->append("cde", 3).ok());
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_TRUE(writer->finish().ok());
+  Result<SafetensorsFile> file = SafetensorsFile::open(path);
+  ASSERT_TRUE(file.ok()) << file.status().str();
+  EXPECT_EQ(std::string(file->data(*file->find("b")), 2), "de");
+}
+
 } // namespace

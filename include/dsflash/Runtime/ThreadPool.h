@@ -14,6 +14,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -37,6 +38,11 @@ public:
   /// timeline needs threads() rows.
   void setTimeline(Timeline *timeline) { recorder = timeline; }
 
+  /// Called behind each run with its task and its time in seconds; empty ends
+  /// it.
+  using RunObserver = std::function<void(dsf_task task, double seconds)>;
+  void setRunObserver(RunObserver function) { observer = std::move(function); }
+
   int threads() const { return int(workers.size()) + 1; }
 
   /// Runs task over [0, count) in contiguous disjoint pieces and returns when
@@ -44,6 +50,7 @@ public:
   void run(dsf_task task, void *context, int64_t count);
 
 private:
+  void runInPieces(dsf_task task, void *context, int64_t count);
   void workerLoop(int thread);
   /// Runs pieces of the job of that epoch until none is left.
   void work(int thread, uint32_t epoch);
@@ -54,6 +61,7 @@ private:
 
   std::vector<std::thread> workers;
   Timeline *recorder = nullptr;
+  RunObserver observer;
 
   // Job number in the upper half, unclaimed pieces in the lower. Who lowers the
   // lower half has claimed a piece; the fields below stay as they are until all

@@ -133,7 +133,7 @@ static std::string describe(ValueRange ins, ValueRange outs) {
 }
 
 /// Operations that agree in name, attributes (but the name of a rounding
-/// point) and types share a kernel.
+/// point) and types have the same kernel.
 static std::string getKey(StringRef name, Operation *op, TypeRange types) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase("point");
@@ -158,12 +158,19 @@ func::FuncOp Lowering::getKernel(StringRef name, ValueRange ins,
   std::string symbol = name.str(), shapes = describe(ins, outs);
   if (!shapes.empty())
     symbol += "_" + shapes;
-  std::string base = symbol;
-  for (int64_t i = 1; symbols.lookup(symbol); ++i)
-    symbol = base + "_" + std::to_string(i);
+  kernel = makeKernel(symbol, opBuilder.getFunctionType(types, {}), ins.size(),
+                      body);
+  return kernel;
+}
 
-  kernel =
-      func::FuncOp::create(loc(), symbol, opBuilder.getFunctionType(types, {}));
+/// The kernel with this body, a new one if there is none.
+func::FuncOp Lowering::makeKernel(StringRef base, FunctionType type,
+                                  int64_t inCount, KernelBody body) {
+  std::string symbol = base.str();
+  for (int64_t i = 1; symbols.lookup(symbol); ++i)
+    symbol = (base + "_" + Twine(i)).str();
+
+  auto kernel = func::FuncOp::create(loc(), symbol, type);
   kernel.setPrivate();
   kernel->setAttr(kernelAttrName, opBuilder.getUnitAttr());
   symbols.insert(kernel);
@@ -171,9 +178,18 @@ func::FuncOp Lowering::getKernel(StringRef name, ValueRange ins,
   ValueRange arguments = entry->getArguments();
   KernelBuilder builder(loc(), opBuilder.getContext());
   builder.setInsertionPointToStart(entry);
-  body(builder, arguments[0], arguments[1], arguments.slice(2, ins.size()),
-       arguments.drop_front(2 + ins.size()));
+  body(builder, arguments[0], arguments[1], arguments.slice(2, inCount),
+       arguments.drop_front(2 + inCount));
   func::ReturnOp::create(builder);
+  SmallVector<func::FuncOp> &others = kernelsByType[type];
+  for (func::FuncOp other : others)
+    if (OperationEquivalence::isRegionEquivalentTo(
+            &other.getBody(), &kernel.getBody(),
+            OperationEquivalence::IgnoreLocations)) {
+      symbols.erase(kernel);
+      return other;
+    }
+  others.push_back(kernel);
   return kernel;
 }
 

@@ -42,9 +42,10 @@ public:
   /// An uninitialised tensor of `type`, whose leading extent, if dynamic, is
   /// `rows`.
   Value empty(Type type, Value rows);
-  /// Launches the kernel `name`_<shapes> over `grid` items. The key of the
-  /// kernel is `name`, the current operation's attributes and the types. Gives
-  /// the values of outs after it.
+  /// Launches the kernel `name`_<shapes> over `grid` items; kernels of equal
+  /// types and bodies are one. What the body depends on is in `name`, the
+  /// current operation's attributes and the types. Gives the values of outs
+  /// after it.
   SmallVector<Value> dispatch(StringRef name, Value grid, ValueRange ins,
                               ValueRange outs, KernelBody body,
                               bool writesState = false);
@@ -54,13 +55,16 @@ public:
 private:
   func::FuncOp getKernel(StringRef name, ValueRange ins, ValueRange outs,
                          KernelBody body);
+  func::FuncOp makeKernel(StringRef base, FunctionType type, int64_t inCount,
+                          KernelBody body);
 
   ModuleOp module;
   SymbolTable symbols;
   OpBuilder opBuilder;
   Operation *current = nullptr;
   llvm::StringMap<func::FuncOp> kernels; // by key
-  llvm::DenseMap<Value, Value> extents;  // leading ones, by tensor
+  llvm::DenseMap<Type, SmallVector<func::FuncOp>> kernelsByType;
+  llvm::DenseMap<Value, Value> extents; // leading ones, by tensor
 };
 
 /// One table entry: lowers an operation of type OpTy.

@@ -95,7 +95,9 @@ void mlir::dsflash::lowerOp(Lowering &l, HCCollapseOp op) {
             for (int64_t s = 0; s < streams; ++s) {
               Value pre = b.load(ins[1], {row, b.index(s)});
               Value h = b.loadVector(ins[0], {row, b.index(s), f}, lanes);
-              sum = b.fma(b.splat(pre, lanes), h, sum);
+              // Products round before they are added, as in the goldens: the
+              // FP8 codes of a whole row may hang on the last bit.
+              sum = b.addf(sum, b.mulf(b.splat(pre, lanes), h));
             }
             b.storeVector(roundIf(b, op.getRounded(), sum), outs[0], {row, f});
           });

@@ -55,7 +55,7 @@ func.func @collapse(%h: tensor<?x4x32xf32>, %pre: tensor<?x4xf32>) -> tensor<?x3
   return %0 : tensor<?x32xf32>
 }
 // CHECK: func.func private @hc_collapse_32
-// CHECK-COUNT-4: math.fma
+// CHECK-COUNT-4: arith.mulf
 // CHECK: arith.shrui
 // CHECK: vector.store
 

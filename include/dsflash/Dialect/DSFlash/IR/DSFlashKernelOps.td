@@ -108,6 +108,8 @@ def DSFlash_DecodeE2M1Op : DSFlash_Op<"decode_e2m1", [Pure]> {
     The value of the code in the low four bits of each element, whatever the other bits are, times `scale`, in
     one rounding (SPEC section 2). Processors look it up or compute it, to the same bits.
 
+    Shapes: codes [] or [lanes] to the same.
+
     - C1: the result has the shape of the codes.
 
     Example:

@@ -1,0 +1,61 @@
+//===- FuzzIR.cpp - IR text through the passes of dsflash -----------------===//
+
+#include "Fuzz.h"
+
+#include "dsflash/InitAll.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+static constexpr StringLiteral kPasses[] = {
+    "convert-dsflash-to-kernels",
+    "convert-dsflash-to-llvm",
+    "dsflash-drop-results",
+    "dsflash-fuse-rounding",
+    "dsflash-legalize-numerics{mode=ideal}",
+    "dsflash-lower-math",
+    "dsflash-lower-structure",
+    "dsflash-lower-vector",
+    "dsflash-plan-memory",
+    "dsflash-results-to-destinations",
+    "dsflash-strip-probes",
+    "dsflash-thread-call",
+    "dsflash-verify-bufferized",
+    "dsflash-verify-llvm",
+    "dsflash-verify-state",
+    "dsflash-phases-pipeline",
+    "dsflash-kernels-pipeline",
+    "dsflash-llvm-pipeline"};
+
+static DialectRegistry makeRegistry() {
+  DialectRegistry registry;
+  mlir::dsflash::registerAllDialects(registry);
+  mlir::dsflash::registerAllPasses();
+  return registry;
+}
+
+/// The length of a text chooses the pass that it goes through.
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const DialectRegistry registry = makeRegistry();
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  ScopedDiagnosticHandler quiet(&context,
+                                [](Diagnostic &) { return success(); });
+  auto module =
+      parseSourceString<ModuleOp>(::dsflash::fuzz::text(data, size), &context);
+  if (!module)
+    return 0;
+  auto passes = PassManager::on<ModuleOp>(&context);
+  StringRef pass = kPasses[size % std::size(kPasses)];
+  ::dsflash::fuzz::require(succeeded(parsePassPipeline(pass, passes)),
+                           "every pass is registered");
+  if (succeeded(passes.run(*module)))
+    ::dsflash::fuzz::require(succeeded(verify(*module)),
+                             "a pass leaves valid IR");
+  return 0;
+}

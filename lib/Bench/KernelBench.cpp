@@ -1,0 +1,220 @@
+//===- KernelBench.cpp - Time of each kernel of a model -------------------===//
+
+#include "dsflash/Bench/KernelBench.h"
+#include "Format.h"
+#include "KernelNames.h"
+#include "LoadedModel.h"
+#include "dsflash/Support/Json.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+using namespace dsflash;
+using nlohmann::json;
+
+namespace {
+
+/// Where the prompt of the phase "prefill" stands in the compiler's report.
+constexpr int64_t kPrompt = RandomSequence::kChunk;
+/// Kernels below this part of a phase share a row of the table.
+constexpr double kSmallPart = 0.003;
+
+/// Sums up the launches of a part of the run.
+class LaunchTimes {
+public:
+  explicit LaunchTimes(ThreadPool &pool) : pool(pool) {
+    pool.setRunObserver([this](dsf_task task, double seconds) {
+      Total &total = totals[task];
+      ++total.count;
+      total.seconds += seconds;
+    });
+  }
+  LaunchTimes(const LaunchTimes &) = delete;
+  LaunchTimes &operator=(const LaunchTimes &) = delete;
+  ~LaunchTimes() { pool.setRunObserver({}); }
+
+  /// One of `repeats` equal parts, slowest kernel first.
+  std::vector<KernelTime> kernels(const char *phase, int64_t repeats,
+                                  KernelNames &names) const {
+    std::vector<KernelTime> result;
+    for (const auto &[task, total] : totals) {
+      KernelTime kernel;
+      kernel.name = names.name(task);
+      kernel.phase = phase;
+      kernel.count = total.count / repeats;
+      kernel.seconds = total.seconds / double(repeats);
+      result.push_back(std::move(kernel));
+    }
+    std::sort(result.begin(), result.end(),
+              [](const KernelTime &a, const KernelTime &b) {
+                return a.seconds > b.seconds;
+              });
+    return result;
+  }
+
+private:
+  struct Total {
+    int64_t count = 0;
+    double seconds = 0;
+  };
+
+  ThreadPool &pool;
+  std::map<dsf_task, Total> totals;
+};
+
+/// Adds what the compiler's report says of the kernels.
+Status addWork(const std::string &path, std::vector<KernelTime> &kernels) {
+  Result<json> report = readJsonFile(path);
+  if (!report)
+    return report.status();
+  if (!report->is_object() || !(*report)["kernels"].is_array())
+    return Status::error(path, "has no list \"kernels\"");
+  std::map<std::pair<std::string, std::string>, const json *> rows;
+  for (const json &row : (*report)["kernels"])
+    if (row.is_object() && row.value("flops", json()).is_number() &&
+        row.value("bytes_read", json()).is_number() &&
+        row.value("bytes_written", json()).is_number())
+      rows[{row.value("name", ""), row.value("phase", "")}] = &row;
+  for (KernelTime &kernel : kernels) {
+    auto found = rows.find({kernel.name, kernel.phase});
+    if (found == rows.end())
+      continue;
+    const json &row = *found->second;
+    kernel.operations = row["flops"].get<double>();
+    kernel.bytes =
+        row["bytes_read"].get<double>() + row["bytes_written"].get<double>();
+  }
+  return {};
+}
+
+/// How near a kernel is to what bounds it.
+struct Bound {
+  const char *limit;
+  double fraction;
+};
+
+Bound boundOf(const KernelTime &kernel, const MachineLimits &limits) {
+  double memory = *kernel.bytes / limits.memory;
+  double compute = *kernel.operations / limits.fp32;
+  return {memory > compute ? "memory" : "compute",
+          std::max(memory, compute) / kernel.seconds};
+}
+
+/// The part of a kernel's name that says its sizes: "512x2048_e4m3" of
+/// "linear_512x2048_e4m3".
+std::string shapeOf(const std::string &name) {
+  size_t digit = name.find_first_of("0123456789");
+  while (digit != std::string::npos && digit > 0 && name[digit - 1] != '_')
+    digit = name.find_first_of("0123456789", digit + 1);
+  return digit == std::string::npos ? "" : name.substr(digit);
+}
+
+Status measure(LoadedModel &loaded, int64_t steps,
+               std::vector<KernelTime> &kernels) {
+  if (Status status = readAndForget(*loaded.runner, kPrompt); !status)
+    return status;
+  Result<RandomSequence> sequence = RandomSequence::create(*loaded.runner);
+  if (!sequence)
+    return sequence.status();
+  KernelNames names;
+  auto timePhase = [&](const char *phase, int64_t repeats, auto run) {
+    LaunchTimes times(*loaded.pool);
+    for (int64_t i = 0; i < repeats; ++i)
+      if (Status status = run(); !status)
+        return status;
+    for (KernelTime &kernel : times.kernels(phase, repeats, names))
+      kernels.push_back(std::move(kernel));
+    return Status();
+  };
+  if (Status status =
+          timePhase("prefill", 1, [&] { return sequence->read(kPrompt); });
+      !status)
+    return status;
+  return timePhase("decode", steps, [&] { return sequence->generate(); });
+}
+
+} // namespace
+
+json KernelBench::json() const {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const KernelTime &kernel : kernels) {
+    nlohmann::json row = {
+        {"name", kernel.name},   {"phase", kernel.phase},
+        {"count", kernel.count}, {"shape", shapeOf(kernel.name)},
+        {"gb_s", nullptr},       {"seconds", kernel.seconds},
+        {"gflop_s", nullptr},    {"limit", nullptr},
+        {"fraction", nullptr}};
+    if (kernel.bytes) {
+      Bound bound = boundOf(kernel, limits);
+      row["gb_s"] = *kernel.bytes / kernel.seconds / 1e9;
+      row["gflop_s"] = *kernel.operations / kernel.seconds / 1e9;
+      row["limit"] = bound.limit;
+      row["fraction"] = bound.fraction;
+    }
+    rows.push_back(std::move(row));
+  }
+  return {{"limits", limits.json()}, {"kernels", rows}};
+}
+
+static void addRow(std::string &text, const KernelTime &kernel, double total,
+                   const MachineLimits &limits) {
+  appendFormat(text, "  %-36s %8lld %10.3f %5.1f%%", kernel.name.c_str(),
+               static_cast<long long>(kernel.count), kernel.seconds * 1e3,
+               100 * kernel.seconds / total);
+  if (kernel.bytes) {
+    Bound bound = boundOf(kernel, limits);
+    appendFormat(
+        text, " %8.1f %9.1f  %.2f of %s", *kernel.bytes / kernel.seconds / 1e9,
+        *kernel.operations / kernel.seconds / 1e9, bound.fraction, bound.limit);
+  }
+  text += "\n";
+}
+
+std::string KernelBench::table() const {
+  std::string text = limits.table();
+  for (auto begin = kernels.begin(); begin != kernels.end();) {
+    auto end = std::find_if(begin, kernels.end(), [&](const KernelTime &other) {
+      return other.phase != begin->phase;
+    });
+    double total = std::accumulate(begin, end, 0.0,
+                                   [](double sum, const KernelTime &kernel) {
+                                     return sum + kernel.seconds;
+                                   });
+    appendFormat(text, "%s: %.2f ms in kernels\n", begin->phase.c_str(),
+                 total * 1e3);
+    appendFormat(text, "  %-36s %8s %10s %6s %8s %9s  %s\n", "kernel",
+                 "launches", "ms", "part", "GB/s", "GFLOP/s", "of its limit");
+    KernelTime others;
+    int small = 0;
+    for (; begin != end; ++begin) {
+      if (begin->seconds >= kSmallPart * total) {
+        addRow(text, *begin, total, limits);
+        continue;
+      }
+      ++small;
+      others.count += begin->count;
+      others.seconds += begin->seconds;
+    }
+    others.name = std::to_string(small) + " others";
+    if (small > 0)
+      addRow(text, others, total, limits);
+  }
+  return text;
+}
+
+Result<KernelBench> dsflash::benchKernels(const KernelBenchOptions &options) {
+  Result<LoadedModel> loaded =
+      LoadedModel::open(options.model, options.weights, options.threads);
+  if (!loaded)
+    return loaded.status();
+  KernelBench bench;
+  bench.limits = measureLimits(options.threads);
+  if (Status status = measure(*loaded, options.generate, bench.kernels);
+      !status)
+    return status;
+  if (!options.report.empty())
+    if (Status status = addWork(options.report, bench.kernels); !status)
+      return status;
+  return bench;
+}

@@ -1,0 +1,74 @@
+//===- LoadedModel.h - A model that is ready to be measured -----*- C++ -*-===//
+
+#ifndef DSFLASH_LIB_BENCH_LOADEDMODEL_H
+#define DSFLASH_LIB_BENCH_LOADEDMODEL_H
+
+#include "dsflash/Runtime/ModelRunner.h"
+
+#include <chrono>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace dsflash {
+
+/// Measures time from its making.
+class Stopwatch {
+public:
+  double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+};
+
+/// The middle of some values, of two the larger.
+double median(std::vector<double> values);
+
+/// A model with its weights and all that runs it.
+struct LoadedModel {
+  std::unique_ptr<Model> model;
+  std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<ModelRunner> runner;
+
+  /// `weights` may be empty, see Model::bindWeights.
+  static Result<LoadedModel> open(const std::string &path,
+                                  const std::string &weights, int threads);
+};
+
+/// One sequence of random tokens.
+class RandomSequence {
+public:
+  /// Prompt tokens in one call, as dsflash-run reads them.
+  static constexpr int64_t kChunk = 512;
+
+  static Result<RandomSequence> create(ModelRunner &runner);
+
+  int64_t length() const { return session.length(); }
+
+  /// Reads `count` random tokens; the last one gets logits.
+  Status read(int64_t count);
+  /// Computes the best token behind the last logits.
+  Status generate();
+
+private:
+  RandomSequence(ModelRunner &runner, Session session)
+      : runner(runner), session(std::move(session)) {}
+  int64_t vocab() const { return runner.model().module().vocab_size; }
+  Status forward(const std::vector<int32_t> &ids, bool wantsLogits);
+
+  ModelRunner &runner;
+  Session session;
+  std::mt19937_64 random;
+};
+
+/// Reads a prompt in a sequence of its own, which brings the weights into
+/// memory.
+Status readAndForget(ModelRunner &runner, int64_t tokens);
+
+} // namespace dsflash
+
+#endif // DSFLASH_LIB_BENCH_LOADEDMODEL_H
