@@ -7,11 +7,12 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
 LLVM ?= /usr/lib/llvm-22/bin
 PROMPT ?= And it came to pass in those days,
 export PATH := $(LLVM):$(PATH)
 
-.PHONY: demo install test test-fuzz test-threads test-sanitize docs build packages clean
+.PHONY: demo install test test-fuzz test-fuzz-compiler test-threads test-sanitize sanitized docs build packages clean
 
 demo: build
 	@$(MAKE) --no-print-directory $(BUILD)/nano.dsflash/manifest.json
@@ -33,16 +34,24 @@ test-threads: packages
 	@ninja -C $(BUILD)-thread -j $(JOBS) DSFlashRuntimeTests
 	@ctest --test-dir $(BUILD)-thread --output-on-failure -R DSFlashRuntimeTests
 
-# Each fuzzer for DSFLASH_FUZZ_SECONDS.
-test-fuzz: $(BUILD)-sanitize
+# Each fuzzer for FUZZ_SECONDS.
+test-fuzz: sanitized
+	@ninja -C $(BUILD)-sanitize -j $(JOBS) fuzzers
 	@ctest --test-dir $(BUILD)-sanitize --output-on-failure -j $(JOBS) -L fuzz
 
-test-sanitize: build $(BUILD)-sanitize
-	@ctest --test-dir $(BUILD)-sanitize --output-on-failure -j $(JOBS) -LE fuzz
+# IR text through every pass; builds the compiler a second time.
+test-fuzz-compiler: packages
+	@cmake --preset fuzz-compiler -B $(BUILD)-fuzz-compiler -DDSFLASH_FUZZ_SECONDS=$(FUZZ_SECONDS) >/dev/null
+	@ninja -C $(BUILD)-fuzz-compiler -j $(JOBS) fuzz-ir
+	@ctest --test-dir $(BUILD)-fuzz-compiler --output-on-failure -R fuzz-ir
 
-$(BUILD)-sanitize: packages
-	@cmake --preset sanitize -B $(BUILD)-sanitize -DDSFLASH_COMPILER=$(abspath $(BUILD))/bin/dsflash-compile >/dev/null
+test-sanitize: build sanitized
 	@ninja -C $(BUILD)-sanitize -j $(JOBS)
+	@ctest --test-dir $(BUILD)-sanitize --output-on-failure -j $(JOBS) -R '^(DSFlash|golden|nano)'
+
+sanitized: packages
+	@cmake --preset sanitize -B $(BUILD)-sanitize -DDSFLASH_FUZZ_SECONDS=$(FUZZ_SECONDS) \
+	  -DDSFLASH_COMPILER=$(abspath $(BUILD))/bin/dsflash-compile >/dev/null
 
 install: build
 	@cmake --install $(BUILD) --prefix $(PREFIX)
@@ -61,4 +70,4 @@ packages:
 	@scripts/install-packages.sh
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-thread
+	rm -rf $(BUILD) $(BUILD)-fuzz-compiler $(BUILD)-sanitize $(BUILD)-thread

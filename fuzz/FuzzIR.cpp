@@ -46,8 +46,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   ScopedDiagnosticHandler quiet(&context,
                                 [](Diagnostic &) { return success(); });
-  auto module =
-      parseSourceString<ModuleOp>(::dsflash::fuzz::text(data, size), &context);
+  // The parser reads up to a terminating zero.
+  std::string text(::dsflash::fuzz::text(data, size));
+  auto module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return 0;
   auto passes = PassManager::on<ModuleOp>(&context);

@@ -3,7 +3,7 @@
 set -eu
 
 packages="cmake ninja-build git python3 python3-numpy nlohmann-json3-dev libicu-dev libcli11-dev libgtest-dev
-  clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools"
+  clang-22 libclang-rt-22-dev lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools"
 
 missing=
 for package in $packages; do

@@ -3,6 +3,9 @@
 #ifndef DSFLASH_INITALL_H
 #define DSFLASH_INITALL_H
 
+#include "llvm/ADT/StringRef.h"
+#include <string>
+
 namespace mlir {
 class DialectRegistry;
 } // namespace mlir
@@ -14,6 +17,10 @@ namespace mlir::dsflash {
 void registerAllDialects(DialectRegistry &registry);
 /// All passes and pipelines, of dsflash and upstream.
 void registerAllPasses();
+
+/// What `tool --version` prints: versions of dsflash, LLVM and the ABI,
+/// built-in targets; no final newline.
+std::string getVersionText(llvm::StringRef tool);
 
 } // namespace mlir::dsflash
 

@@ -63,29 +63,35 @@ private:
   std::map<dsf_task, Total> totals;
 };
 
-/// Adds what the compiler's report says of the kernels.
-Status addWork(const std::string &path, std::vector<KernelTime> &kernels) {
+/// What all launches of a kernel in a phase have to do.
+struct Work {
+  double bytes = 0;
+  double operations = 0;
+};
+
+/// By name and phase.
+using WorkTable = std::map<std::pair<std::string, std::string>, Work>;
+
+/// The kernels of the compiler's report whose work it knows.
+Result<WorkTable> readReport(const std::string &path) {
   Result<json> report = readJsonFile(path);
   if (!report)
     return report.status();
   if (!report->is_object() || !(*report)["kernels"].is_array())
     return Status::error(path, "has no list \"kernels\"");
-  std::map<std::pair<std::string, std::string>, const json *> rows;
-  for (const json &row : (*report)["kernels"])
-    if (row.is_object() && row.value("flops", json()).is_number() &&
-        row.value("bytes_read", json()).is_number() &&
-        row.value("bytes_written", json()).is_number())
-      rows[{row.value("name", ""), row.value("phase", "")}] = &row;
-  for (KernelTime &kernel : kernels) {
-    auto found = rows.find({kernel.name, kernel.phase});
-    if (found == rows.end())
-      continue;
-    const json &row = *found->second;
-    kernel.operations = row["flops"].get<double>();
-    kernel.bytes =
-        row["bytes_read"].get<double>() + row["bytes_written"].get<double>();
+  WorkTable table;
+  for (const json &row : (*report)["kernels"]) {
+    auto has = [&](const char *key, bool (json::*isType)() const noexcept) {
+      return row.is_object() && row.contains(key) && (row[key].*isType)();
+    };
+    if (has("name", &json::is_string) && has("phase", &json::is_string) &&
+        has("flops", &json::is_number) && has("bytes_read", &json::is_number) &&
+        has("bytes_written", &json::is_number))
+      table[{row["name"], row["phase"]}] = {
+          row["bytes_read"].get<double>() + row["bytes_written"].get<double>(),
+          row["flops"].get<double>()};
   }
-  return {};
+  return table;
 }
 
 /// How near a kernel is to what bounds it.
@@ -204,6 +210,13 @@ std::string KernelBench::table() const {
 }
 
 Result<KernelBench> dsflash::benchKernels(const KernelBenchOptions &options) {
+  WorkTable work;
+  if (!options.report.empty()) {
+    Result<WorkTable> reported = readReport(options.report);
+    if (!reported)
+      return reported.status();
+    work = std::move(*reported);
+  }
   Result<LoadedModel> loaded =
       LoadedModel::open(options.model, options.weights, options.threads);
   if (!loaded)
@@ -213,8 +226,11 @@ Result<KernelBench> dsflash::benchKernels(const KernelBenchOptions &options) {
   if (Status status = measure(*loaded, options.generate, bench.kernels);
       !status)
     return status;
-  if (!options.report.empty())
-    if (Status status = addWork(options.report, bench.kernels); !status)
-      return status;
+  for (KernelTime &kernel : bench.kernels)
+    if (auto found = work.find({kernel.name, kernel.phase});
+        found != work.end()) {
+      kernel.bytes = found->second.bytes;
+      kernel.operations = found->second.operations;
+    }
   return bench;
 }

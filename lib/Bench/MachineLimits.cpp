@@ -20,7 +20,7 @@ using namespace dsflash;
 
 namespace {
 
-constexpr double kSeconds = 0.8;
+constexpr double kSeconds = 0.5;
 constexpr size_t kBufferBytes = size_t(256) << 20;
 constexpr size_t kWindowBytes = size_t(8) << 20;
 

@@ -164,6 +164,13 @@ void KernelBuilder::storeVector(Value vector, Value buffer,
   vector::StoreOp::create(*this, vector, buffer, ValueRange(indices));
 }
 
+void KernelBuilder::prefetch(Value buffer, ArrayRef<Value> indices) {
+  constexpr unsigned secondLevel = 2;
+  memref::PrefetchOp::create(*this, buffer, ValueRange(indices),
+                             /*isWrite=*/false, secondLevel,
+                             /*isDataCache=*/true);
+}
+
 Value KernelBuilder::scratch(ArrayRef<int64_t> shape, Type element) {
   constexpr int64_t alignment = 64;
   InsertionGuard guard(*this);

@@ -104,6 +104,10 @@ private:
   /// Elements that a load brings.
   int64_t getChunk() const { return isPacked(format) ? 2 * lanes : lanes; }
 
+  Value getPayloadColumn(Value column) {
+    return isPacked(format) ? b.div(column, 2) : column;
+  }
+
   void startTile(Value number);
   Value getOutput(Value i) { return b.min(b.add(firstOutput, i), lastOutput); }
   ProductRow getRow(Value number);
@@ -210,16 +214,22 @@ void ProductEmitter::storeSums(Value row, ArrayRef<Value> sums) {
     b.storeVector(sum, partial, {row, b.index(i * lanes)});
 }
 
-/// One row: weights are decoded in registers.
+/// One row: weights are decoded in registers, while those of the next tile come
+/// into the cache.
 void ProductEmitter::emitDirect(Value first) {
-  SmallVector<Value> outputs;
-  for (int64_t i = 0; i < tile; ++i)
+  Value lastRow = b.add(memref::DimOp::create(b, operands.payload, 0), -1);
+  SmallVector<Value> outputs, ahead;
+  for (int64_t i = 0; i < tile; ++i) {
     outputs.push_back(getOutput(b.index(i)));
+    ahead.push_back(b.min(b.add(outputs[i], tile), lastRow));
+  }
   SmallVector<Value> sums =
       forSpans(zeros(), [&](Value begin, Value end, ArrayRef<Value> carried) {
         decodeScales(begin, end);
         return forChunks(begin, end, carried, getRow(first),
                          [&](int64_t i, Value column) {
+                           b.prefetch(operands.payload,
+                                      {ahead[i], getPayloadColumn(column)});
                            return decode(b.index(i), outputs[i], column, begin);
                          });
       });
@@ -346,8 +356,8 @@ void ProductEmitter::decodeScales(Value begin, Value end) {
 /// span that starts at `begin`.
 Vectors ProductEmitter::decode(Value i, Value output, Value column,
                                Value begin) {
-  Value at = isPacked(format) ? b.div(column, 2) : column;
-  Value stored = b.loadVector(operands.payload, {output, at}, lanes);
+  Value stored =
+      b.loadVector(operands.payload, {output, getPayloadColumn(column)}, lanes);
   if (!scales)
     return {format.getElement() == Element::BF16 ? b.decodeBF16(stored)
                                                  : stored};

@@ -69,6 +69,10 @@ struct TestDropRoundingPass
            "probabilities, state.window, state.global_kv, state.index_keys";
   }
 
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<DSFlashDialect>();
+  }
+
   void runOnOperation() override {
     for (const std::string &point : points)
       if (!drop(getOperation(), point)) {

@@ -94,7 +94,8 @@ class Checker:
     def __init__(self, build, work):
         self.build, self.work = build, work
         self.faults = 0
-        self.environment = dict(os.environ, PATH=f"{build / 'bin'}:/usr/lib/llvm-22/bin:{os.environ['PATH']}")
+        self.environment = dict(os.environ, XDG_CACHE_HOME=str(work / "cache"),
+                                PATH=f"{build / 'bin'}:/usr/lib/llvm-22/bin:{os.environ['PATH']}")
 
     def fault(self, page, line, text):
         self.faults += 1
@@ -191,6 +192,7 @@ def main():
         return
     build, work, *pages = sys.argv[1:]
     checker = Checker(pathlib.Path(build).resolve(), pathlib.Path(work).resolve())
+    shutil.rmtree(checker.work / "cache", ignore_errors=True)
     for page in pages or PAGES:
         checker.check_page(page)
         print(f"{page}: checked", flush=True)

@@ -20,7 +20,7 @@ def main():
     build = pathlib.Path(work_dir)
     # An LLVM package must not be needed: nothing may look for one.
     run("cmake", "-G", "Ninja", "-S", source, "-B", build, "-DDSFLASH_BUILD_COMPILER=OFF", "-DDSFLASH_BUILD_TESTS=OFF",
-        "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_C_COMPILER={c_compiler}", f"-DCMAKE_CXX_COMPILER={cxx_compiler}",
+        "-DCMAKE_BUILD_TYPE=Debug", f"-DCMAKE_C_COMPILER={c_compiler}", f"-DCMAKE_CXX_COMPILER={cxx_compiler}",
         "-DCMAKE_DISABLE_FIND_PACKAGE_LLVM=ON", "-DCMAKE_DISABLE_FIND_PACKAGE_MLIR=ON")
     run("cmake", "--build", build, "-j", 1)
     tool = build / "bin" / "dsflash-run"

@@ -151,14 +151,18 @@ bool Driver::readLLVM() {
   return true;
 }
 
+std::string Driver::getNumerics() {
+  auto numerics =
+      module ? (*module)->getAttrOfType<StringAttr>(numericsAttrName) : nullptr;
+  return numerics ? numerics.getValue().str() : options.numerics;
+}
+
 /// A text behind the model level has its numerics already.
 bool Driver::checkNumerics() {
-  auto numerics = (*module)->getAttrOfType<StringAttr>(numericsAttrName);
-  if (!numerics || !options.numericsGiven ||
-      numerics.getValue() == options.numerics)
+  if (!options.numericsGiven || getNumerics() == options.numerics)
     return true;
-  reportError(options.input + ": is lowered for numerics " +
-              numerics.getValue().str() + ", not " + options.numerics);
+  reportError(options.input + ": is lowered for numerics " + getNumerics() +
+              ", not " + options.numerics);
   return false;
 }
 
@@ -349,7 +353,7 @@ bool Driver::writeModel() {
   Manifest manifest;
   manifest.compiler = "dsflash " DSFLASH_VERSION;
   manifest.target = options.target;
-  manifest.numerics = options.numerics;
+  manifest.numerics = getNumerics();
   manifest.weights = checkpoint;
   return log.run(Stage::Model, [&](TimingScope &) {
     ::dsflash::Status written =

@@ -35,6 +35,8 @@ private:
   bool readModule();
   bool readLLVM();
   bool checkNumerics();
+  /// Those that the text has, else those of the command line.
+  std::string getNumerics();
 
   /// All that the code depends on, or nothing when there is no linker.
   std::optional<CacheKey> makeKey();

@@ -3,7 +3,7 @@
 #include "Options.h"
 #include "CompileCache.h"
 #include "Diagnostics.h"
-#include "dsflash/ABI/ModuleABI.h"
+#include "dsflash/InitAll.h"
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <map>
@@ -36,12 +36,6 @@ Examples:
 )";
 
 constexpr const char *kFuseRounding = "dsflash-fuse-rounding";
-
-std::string versionText() {
-  return "dsflash-compile " DSFLASH_VERSION "\nLLVM " DSFLASH_LLVM_VERSION
-         "\nABI " +
-         std::to_string(DSF_ABI_VERSION) + "\ntargets cpu";
-}
 } // namespace
 
 const char *stageName(Stage stage) {
@@ -76,7 +70,8 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
   CLI::App app("Compiles a checkpoint, or its config.json alone, to a model "
                "that dsflash-run runs.");
   app.footer(examples);
-  app.set_version_flag("--version", versionText());
+  app.set_version_flag("--version",
+                       mlir::dsflash::getVersionText("dsflash-compile"));
   std::string emit = "model", from;
   std::vector<std::string> disabled;
   bool noCache = false;

@@ -76,6 +76,8 @@ public:
   /// `lanes` adjacent elements of the last dimension, as stored.
   Value loadVector(Value buffer, ArrayRef<Value> indices, int64_t lanes);
   void storeVector(Value vector, Value buffer, ArrayRef<Value> indices);
+  /// Brings an element into the second-level cache.
+  void prefetch(Value buffer, ArrayRef<Value> indices);
   /// A buffer of this kernel's own on the stack; static and small.
   Value scratch(ArrayRef<int64_t> shape, Type element);
 

@@ -70,6 +70,7 @@ def LegalizeNumericsPass
     func.func @f(%x: tensor<?x64xf32>, %kv: !dsflash.global_kv<rows = 8, dim = 64, ratio = 2, <f32>>)
     ```
   }];
+  let dependentDialects = ["::mlir::dsflash::DSFlashDialect"];
   let options = [
     Option<"mode", "mode", "std::string", "\"reference\"", "reference or ideal">];
 }

@@ -9,6 +9,8 @@ modules = sys.argv[1:]
 listed = subprocess.run([OPT, "--help"], capture_output=True, text=True, check=True).stdout
 passes = re.findall(r"^ +--((?:convert-)?dsflash-[a-z-]+) ", listed, re.MULTILINE)
 assert len(passes) >= 15, passes
+passes += ["dsflash-legalize-numerics=mode=ideal", "dsflash-phases-pipeline=numerics=ideal probes"]
+passes += [f"dsflash-test-drop-rounding=points={name}" for name in ("probabilities", "state.window", "attn.q")]
 
 faults = 0
 for module in modules:
