@@ -12,6 +12,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <sched.h>
 #include <sys/mman.h>
 #include <thread>
 #include <vector>
@@ -49,33 +50,63 @@ private:
   std::atomic<int> rounds{0};
 };
 
-/// Median seconds of windows in which every thread does work(thread, window).
-double medianWindow(int threads, const std::function<void(int, size_t)> &work) {
+/// Keeps the calling thread on the core of that number, of those that this
+/// process may use.
+void stayOnCore(int number) {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0)
+    return;
+  for (int core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &cores) && number-- == 0) {
+      CPU_ZERO(&cores);
+      CPU_SET(core, &cores);
+      sched_setaffinity(0, sizeof cores, &cores);
+      return;
+    }
+}
+
+/// Seconds of a window in which every thread does work(thread, window): of many
+/// the one that only a tenth is faster than, which no other program disturbed.
+double undisturbedWindow(int threads,
+                         const std::function<void(int, size_t)> &work) {
+  struct Span {
+    double begin, end;
+  };
   Barrier barrier(threads);
   std::atomic<bool> goOn{true};
+  Stopwatch watch;
+  std::vector<Span> spans(size_t(threads), Span{});
   std::vector<double> seconds;
   auto runThread = [&](int thread) {
-    Stopwatch watch;
+    stayOnCore(thread);
     for (size_t window = 0;; ++window) {
       if (thread == 0)
         goOn = watch.seconds() < kSeconds;
       barrier.wait();
       if (!goOn)
         return;
-      Stopwatch windowWatch;
+      Span &span = spans[size_t(thread)];
+      span.begin = watch.seconds();
       work(thread, window);
+      span.end = watch.seconds();
       barrier.wait();
-      if (thread == 0)
-        seconds.push_back(windowWatch.seconds());
+      // The others wait for this one before they begin the next window.
+      if (thread != 0)
+        continue;
+      Span whole = spans[0];
+      for (const Span &other : spans)
+        whole = {std::min(whole.begin, other.begin),
+                 std::max(whole.end, other.end)};
+      seconds.push_back(whole.end - whole.begin);
     }
   };
   std::vector<std::thread> workers;
-  for (int thread = 1; thread < threads; ++thread)
+  for (int thread = 0; thread < threads; ++thread)
     workers.emplace_back(runThread, thread);
-  runThread(0);
   for (std::thread &worker : workers)
     worker.join();
-  return median(std::move(seconds));
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 10];
 }
 
 /// Whole pages that the system gives back at once.
@@ -102,7 +133,7 @@ double memoryRate(int threads) {
       return 0;
   }
   std::atomic<uint64_t> sink{0};
-  double seconds = medianWindow(threads, [&](int thread, size_t window) {
+  double seconds = undisturbedWindow(threads, [&](int thread, size_t window) {
     constexpr size_t kWindows = kBufferBytes / kWindowBytes;
     sink ^= readStreams(buffers[size_t(thread)].get() +
                             window % kWindows * kWindowBytes,
@@ -116,7 +147,7 @@ std::optional<double> multiplyRate(int threads, const MultiplyLoop &loop) {
     return std::nullopt;
   std::atomic<float> sink{0};
   double seconds =
-      medianWindow(threads, [&](int, size_t) { sink = loop.run(); });
+      undisturbedWindow(threads, [&](int, size_t) { sink = loop.run(); });
   return loop.operations * threads / seconds;
 }
 

@@ -40,10 +40,9 @@ private:
   const char **reached;
 };
 
-/// Builds the document; the first fault stops the parse.
-class DocumentBuilder : public nlohmann::json_sax<json> {
+/// Receives the parts of a document; the first fault stops the parse.
+class JsonReceiver : public nlohmann::json_sax<json> {
 public:
-  json root;
   std::string fault;
 
   bool null() override { return add(nullptr); }
@@ -56,19 +55,10 @@ public:
   bool string(string_t &value) override { return add(std::move(value)); }
   bool binary(binary_t &) override { return false; }
 
-  bool start_object(size_t) override { return open(json::object()); }
-  bool end_object() override { return close(); }
-  bool start_array(size_t) override { return open(json::array()); }
-  bool end_array() override { return close(); }
-
-  bool key(string_t &name) override {
-    auto [entry, isNew] =
-        parents.back()->get_ref<json::object_t &>().emplace(name, nullptr);
-    if (!isNew)
-      return fail("key " + json(name).dump() + " is given twice");
-    member = &entry->second;
-    return true;
-  }
+  bool start_object(size_t) override { return enter(json::object()); }
+  bool end_object() override { return leave(); }
+  bool start_array(size_t) override { return enter(json::array()); }
+  bool end_array() override { return leave(); }
 
   bool parse_error(size_t, const std::string &,
                    const nlohmann::detail::exception &error) override {
@@ -80,12 +70,50 @@ public:
     return fail(text);
   }
 
-private:
+protected:
+  virtual bool add(json scalar) = 0;
+  virtual bool open(json container) = 0;
+  virtual bool close() = 0;
+
   bool fail(std::string why) {
     fault = std::move(why);
     return false;
   }
+  /// Containers around the current place.
+  int depth() const { return nesting; }
 
+private:
+  bool enter(json container) {
+    if (nesting == kMaxJsonDepth)
+      return fail("nested deeper than " + std::to_string(kMaxJsonDepth));
+    bool ok = open(std::move(container));
+    ++nesting;
+    return ok;
+  }
+
+  bool leave() {
+    --nesting;
+    return close();
+  }
+
+  int nesting = 0;
+};
+
+/// Builds the document.
+class DocumentBuilder : public JsonReceiver {
+public:
+  json root;
+
+  bool key(string_t &name) override {
+    auto [entry, isNew] =
+        parents.back()->get_ref<json::object_t &>().emplace(name, nullptr);
+    if (!isNew)
+      return fail("key " + json(name).dump() + " is given twice");
+    member = &entry->second;
+    return true;
+  }
+
+private:
   json *place(json value) {
     if (parents.empty()) {
       root = std::move(value);
@@ -100,19 +128,17 @@ private:
     return member;
   }
 
-  bool add(json value) {
-    place(std::move(value));
+  bool add(json scalar) override {
+    place(std::move(scalar));
     return true;
   }
 
-  bool open(json container) {
-    if (parents.size() == size_t(kMaxJsonDepth))
-      return fail("nested deeper than " + std::to_string(kMaxJsonDepth));
+  bool open(json container) override {
     parents.push_back(place(std::move(container)));
     return true;
   }
 
-  bool close() {
+  bool close() override {
     parents.pop_back();
     return true;
   }
@@ -121,21 +147,46 @@ private:
   json *member = nullptr;
 };
 
-} // namespace
+/// Hands on the elements of a list one by one.
+class ListReader : public JsonReceiver {
+public:
+  explicit ListReader(const std::function<void(const json &)> &element)
+      : element(element) {}
 
-Result<json> dsflash::parseJson(std::string_view text, std::string_view where) {
+  bool key(string_t &) override { return true; }
+
+private:
+  bool add(json scalar) override {
+    if (depth() == 0)
+      return fail("expected a list");
+    if (depth() == 1)
+      element(scalar);
+    return true;
+  }
+
+  bool open(json container) override {
+    return depth() == 0 && container.is_array() ? true
+                                                : add(std::move(container));
+  }
+
+  bool close() override { return true; }
+
+  const std::function<void(const json &)> &element;
+};
+
+Status parseWith(JsonReceiver &receiver, std::string_view text,
+                 std::string_view where) {
   if (text.size() > kMaxJsonBytes)
     return Status::error(std::string(where),
                          "JSON text of " + std::to_string(text.size()) +
                              " bytes, at most " +
                              std::to_string(kMaxJsonBytes) + " are read");
   const char *begin = text.data(), *reached = begin;
-  DocumentBuilder builder;
-  bool ok =
-      json::sax_parse(CountingIterator(begin, reached),
-                      CountingIterator(begin + text.size(), reached), &builder);
+  bool ok = json::sax_parse(CountingIterator(begin, reached),
+                            CountingIterator(begin + text.size(), reached),
+                            &receiver);
   if (ok)
-    return std::move(builder.root);
+    return Status();
   const char *last = reached == begin ? begin : reached - 1;
   const char *lineStart = std::find(std::make_reverse_iterator(last),
                                     std::make_reverse_iterator(begin), '\n')
@@ -143,7 +194,23 @@ Result<json> dsflash::parseJson(std::string_view text, std::string_view where) {
   return Status::error(std::string(where) + ":" +
                            std::to_string(1 + std::count(begin, last, '\n')) +
                            ":" + std::to_string(1 + (last - lineStart)),
-                       builder.fault);
+                       receiver.fault);
+}
+
+} // namespace
+
+Result<json> dsflash::parseJson(std::string_view text, std::string_view where) {
+  DocumentBuilder builder;
+  if (Status status = parseWith(builder, text, where); !status)
+    return status;
+  return std::move(builder.root);
+}
+
+Status
+dsflash::parseJsonList(std::string_view text, std::string_view where,
+                       const std::function<void(const json &)> &element) {
+  ListReader reader(element);
+  return parseWith(reader, text, where);
 }
 
 Result<json> dsflash::readJsonFile(const std::string &path) {

@@ -4,6 +4,8 @@
 #include "dsflash/Support/Json.h"
 #include "dsflash/Support/MappedFile.h"
 
+#include <algorithm>
+
 using namespace dsflash;
 using nlohmann::json;
 
@@ -42,23 +44,21 @@ private:
 Result<std::vector<int32_t>> dsflash::parseTokens(std::string_view text,
                                                   const std::string &where,
                                                   int64_t vocab) {
-  Result<json> document = parseJson(text, where);
-  if (!document)
-    return document.status();
-  if (!document->is_array())
-    return Status::error(where, "must be a list of token ids");
   TokenFaults faults(where);
   std::vector<int32_t> ids;
-  ids.reserve(document->size());
-  for (size_t position = 0; position < document->size(); ++position) {
-    const json &id = (*document)[position];
+  ids.reserve(size_t(std::count(text.begin(), text.end(), ',')) + 1);
+  size_t position = 0;
+  Status parsed = parseJsonList(text, where, [&](const json &id) {
     if (!id.is_number_integer())
       faults.add(position, "a token id must be an integer");
     else if (id < 0 || id >= vocab)
       faults.addOutside(position, id.dump(), vocab);
     else
       ids.push_back(id.get<int32_t>());
-  }
+    ++position;
+  });
+  if (!parsed)
+    return parsed;
   if (Status status = std::move(faults).finish(); !status)
     return status;
   return ids;

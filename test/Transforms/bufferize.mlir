@@ -42,5 +42,24 @@ func.func @probed_value_is_read(%x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> (
   return %0, %1 : tensor<?x64xf32>, tensor<?x64xf32>
 }
 
+// Integers are only observed: layers share a selection, and none has a copy.
+// CHECK-LABEL: func @shared_selection
+// CHECK-SAME: %[[S:[a-z0-9]+]]: memref<?x8xi32>
+// CHECK-NOT: memref.copy
+// CHECK: dsflash.probe "a" %[[S]]
+// CHECK-NOT: memref.copy
+// CHECK: dsflash.dispatch @use grid(%{{.*}}) ins(%[[S]]
+// CHECK-NOT: memref.copy
+// CHECK: dsflash.dispatch @use grid(%{{.*}}) ins(%[[S]]
+func.func @shared_selection(%s: tensor<?x8xi32>, %x: tensor<?x64xf32>, %y: tensor<?x64xf32>) -> (tensor<?x64xf32>, tensor<?x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x64xf32>
+  %0 = dsflash.probe "a" %s : tensor<?x8xi32>
+  %1 = dsflash.dispatch @use grid(%n) ins(%0 : tensor<?x8xi32>) outs(%x : tensor<?x64xf32>) -> tensor<?x64xf32>
+  %2 = dsflash.dispatch @use grid(%n) ins(%s : tensor<?x8xi32>) outs(%y : tensor<?x64xf32>) -> tensor<?x64xf32>
+  return %1, %2 : tensor<?x64xf32>, tensor<?x64xf32>
+}
+
 func.func private @select(index, index, memref<?x64xf32>, !window, memref<?x8xi32>) attributes {dsflash.kernel}
 func.func private @add(index, index, memref<?x64xf32>, memref<?x64xf32>) attributes {dsflash.kernel}
+func.func private @use(index, index, memref<?x8xi32>, memref<?x64xf32>) attributes {dsflash.kernel}

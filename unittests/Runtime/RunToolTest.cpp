@@ -281,7 +281,7 @@ TEST_F(RunToolTest, BadTokensNameTheirPosition) {
   EXPECT_EQ(run(ids("[0, 1.5]")), 1);
   EXPECT_TRUE(contains(firstError(), "position 1: a token id must be an"));
   EXPECT_EQ(run(ids("{}")), 1);
-  EXPECT_TRUE(contains(firstError(), "must be a list of token ids"));
+  EXPECT_TRUE(contains(firstError(), "/ids.json:1:1: expected a list"));
   EXPECT_EQ(run(ids("[]")), 1);
   EXPECT_EQ(firstError(), "dsflash-run: error: prompt 0: no tokens");
 }

@@ -67,6 +67,23 @@ TEST(Json, DepthIsLimited) {
   EXPECT_NE(faultOf(objects).find("nested deeper than 64"), std::string::npos);
 }
 
+TEST(Json, ListsAreHandedOnElementByElement) {
+  std::vector<nlohmann::json> seen;
+  auto take = [&](const nlohmann::json &element) { seen.push_back(element); };
+  EXPECT_TRUE(
+      parseJsonList(R"([1, "a", [2, [3]], {"b": 4}, null])", "f", take));
+  EXPECT_EQ(seen,
+            (std::vector<nlohmann::json>{1, "a", nlohmann::json::array(),
+                                         nlohmann::json::object(), nullptr}));
+  seen.clear();
+  EXPECT_TRUE(parseJsonList("[]", "f", take));
+  EXPECT_TRUE(seen.empty());
+  for (const char *other : {"5", "{}", "{\"a\": [1]}"})
+    EXPECT_EQ(parseJsonList(other, "f", take).str(), "f:1:1: expected a list");
+  EXPECT_EQ(parseJsonList(std::string(kMaxJsonDepth + 1, '['), "f", take).str(),
+            "f:1:65: nested deeper than 64");
+}
+
 TEST(Json, FilesThatCannotBeRead) {
   EXPECT_EQ(readJsonFile("/no/such.json").status().str(),
             "/no/such.json: cannot open: No such file or directory");

@@ -31,9 +31,10 @@ struct MachineLimits {
   std::string table() const;
 };
 
-/// Measures for a few seconds: the median of many short windows in which all
-/// threads do the same at once. 0 threads: one a core; never more than that.
-/// Reads 256 MiB of its own memory a thread.
+/// Measures for two seconds, in many short windows in which all threads do the
+/// same at once; the fastest tenth counts, so that other programs lower speeds
+/// but not limits. 0 threads: one a core; never more than that. Reads 256 MiB
+/// of its own memory a thread.
 MachineLimits measureLimits(int threads);
 
 } // namespace dsflash

@@ -12,6 +12,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,13 @@ constexpr size_t kMaxJsonBytes = size_t(256) << 20;
 /// document, a key twice in one object, a number outside double, nesting
 /// deeper than kMaxJsonDepth, text longer than kMaxJsonBytes.
 Result<nlohmann::json> parseJson(std::string_view text, std::string_view where);
+
+/// Parses a document that is a list and hands on its elements one by one,
+/// without keeping them; a list or object among them is handed on empty.
+/// Errors as above, and a document that is no list.
+Status
+parseJsonList(std::string_view text, std::string_view where,
+              const std::function<void(const nlohmann::json &)> &element);
 
 /// Reads and parses a whole file; `where` is its path.
 Result<nlohmann::json> readJsonFile(const std::string &path);

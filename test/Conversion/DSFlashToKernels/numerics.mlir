@@ -69,13 +69,15 @@ func.func @linear(%x: tensor<?x64xf32>, %w: !matrix) -> tensor<?x48xf32> {
   %0 = dsflash.linear %x, %w : (tensor<?x64xf32>, !matrix) -> tensor<?x48xf32>
   return %0 : tensor<?x48xf32>
 }
-// The bytes of the checkpoint are read in place.
+// The bytes of the checkpoint are read in place, by code for all sizes.
 // CHECK: func.func private @linear_48x64_e4m3
 // CHECK-DAG: dsflash.weight_data payload %{{.*}} -> memref<48x64xi8>
 // CHECK-DAG: dsflash.weight_data scale %{{.*}} -> memref<2x2xi8>
-// CHECK-DAG: vector.load %{{.*}} : memref<48x64xi8>, vector<16xi8>
-// CHECK-DAG: math.fma {{.*}} : vector<16xf32>
+// CHECK: call @product.e4m3.32x32.lanes16(
+// CHECK: func.func private @product.e4m3.32x32.lanes16({{.*}}) attributes {dsflash.kernel}
 // CHECK-NOT: memref.alloc(
+// CHECK-DAG: vector.load %{{.*}} : memref<?x?xi8>, vector<16xi8>
+// CHECK-DAG: math.fma {{.*}} : vector<16xf32>
 
 // -----
 
@@ -89,7 +91,10 @@ func.func @linear_of_nibbles(%x: tensor<?x64xf32>, %w: !experts) -> tensor<?x8xf
   return %0 : tensor<?x8xf32>
 }
 // CHECK: func.func private @linear_8x64_e2m1
-// CHECK-DAG: vector.load %{{.*}} : memref<8x32xi8>, vector<16xi8>
+// CHECK: call @product.e2m1.1x32.lanes16(
+// CHECK: func.func private @product.e2m1.1x32.lanes16(
+// CHECK-DAG: vector.load %{{.*}} : memref<?x?xi8>, vector<16xi8>
+// CHECK-DAG: dsflash.decode_e2m1
 // CHECK-DAG: vector.deinterleave %{{.*}} : vector<32xf32> -> vector<16xf32>
 
 // -----

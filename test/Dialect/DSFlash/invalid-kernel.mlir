@@ -117,3 +117,11 @@ func.func @state_data_of_half_a_row(%pending: !dsflash.pending<slots = 8, dim = 
   %rows = dsflash.state_data payload %pending[%sequence] : !dsflash.pending<slots = 8, dim = 16> -> memref<8x16xf32>
   return
 }
+
+// -----
+
+func.func @decode_e2m1_to_another_shape(%codes: vector<16xi32>, %scale: f32) {
+  // expected-error @+1 {{'dsflash.decode_e2m1' op (C1) expected the result to be 'vector<16xf32>' but got 'vector<8xf32>'}}
+  %values = dsflash.decode_e2m1 %codes, %scale : vector<16xi32> -> vector<8xf32>
+  return
+}

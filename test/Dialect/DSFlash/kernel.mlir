@@ -85,3 +85,12 @@ func.func @state_data_of_f32(%pending: !dsflash.pending<slots = 8, dim = 64>,
     : !dsflash.window<layers = 10, slots = 13, dim = 64, <f32>> -> memref<130x64xf32>
   return %rows, %ring : memref<8x128xf32>, memref<130x64xf32>
 }
+
+// CHECK-LABEL: func.func @decode_e2m1(
+// CHECK: dsflash.decode_e2m1 %{{.*}}, %{{.*}} : vector<16xi32> -> vector<16xf32>
+// CHECK: dsflash.decode_e2m1 %{{.*}}, %{{.*}} : i32 -> f32
+func.func @decode_e2m1(%codes: vector<16xi32>, %code: i32, %scale: f32) -> (vector<16xf32>, f32) {
+  %values = dsflash.decode_e2m1 %codes, %scale : vector<16xi32> -> vector<16xf32>
+  %value = dsflash.decode_e2m1 %code, %scale : i32 -> f32
+  return %values, %value : vector<16xf32>, f32
+}
