@@ -22,7 +22,7 @@ fi
 echo "load average before: $(cut -d' ' -f1-3 /proc/loadavg)"
 echo
 echo "== models/mid"
-"$bin/dsflash-bench" model "$work/mid.dsflash" --context 0,4096 \
+"$bin/dsflash-bench" model "$work/mid.dsflash" --context 0,1024 \
   --json "$work/model.json"
 echo
 echo "== models/mid, kernel by kernel"
