@@ -24,7 +24,7 @@ public:
   /// largest power of two up to 16 that divides it.
   static int64_t getLanes(int64_t extent);
 
-  //===--- constants and integers ----------------------------------------===//
+  // --- constants and integers ---
   Value index(int64_t value);
   Value i32(int64_t value);
   Value i64(int64_t value);
@@ -55,7 +55,7 @@ public:
   /// Signed integer (scalar or vector) to f32, to nearest.
   Value toF32(Value integer);
 
-  //===--- control --------------------------------------------------------===//
+  // --- control ---
   using LoopBody = function_ref<void(Value)>;
   using CarryBody = function_ref<SmallVector<Value>(Value, ArrayRef<Value>)>;
   void loop(Value begin, Value end, int64_t step, LoopBody body);
@@ -70,7 +70,7 @@ public:
   void when(Value condition, function_ref<void()> body,
             function_ref<void()> otherwise);
 
-  //===--- memory ---------------------------------------------------------===//
+  // --- memory ---
   Value load(Value buffer, ArrayRef<Value> indices);
   void store(Value value, Value buffer, ArrayRef<Value> indices);
   /// `lanes` adjacent elements of the last dimension, as stored.
@@ -81,8 +81,7 @@ public:
   /// A buffer of this kernel's own on the stack; static and small.
   Value scratch(ArrayRef<int64_t> shape, Type element);
 
-  //===--- f32, scalar or vector
-  //--------------------------------------------===//
+  // --- f32, scalar or vector ---
   Value addf(Value a, Value b);
   Value subf(Value a, Value b);
   Value mulf(Value a, Value b);
@@ -112,8 +111,7 @@ public:
   /// A constant of this f32 type, scalar or vector.
   Value constantLike(Type type, float value);
 
-  //===--- bits, scalar or vector
-  //-------------------------------------------===//
+  // --- bits, scalar or vector ---
   /// A constant of the integer type of `like`; excess high bits are dropped.
   Value intLike(Value like, int64_t value);
   Value bitAnd(Value a, int64_t mask);
@@ -125,8 +123,7 @@ public:
   /// The low 8 bits.
   Value narrow(Value bits);
 
-  //===--- number formats (SPEC section 2)
-  //----------------------------------===//
+  // --- number formats (SPEC section 2) ---
   /// r(x): to the nearest bf16, ties to even, kept as f32 (SPEC section 2).
   Value round(Value a);
   /// f32 of bf16, bit for bit.
@@ -160,8 +157,7 @@ public:
   /// what is left of them is ready for `encode`.
   Value quantizeGroup(MutableArrayRef<Value> group, FormatAttr format);
 
-  //===--- packed rows
-  //------------------------------------------------------===//
+  // --- packed rows ---
   /// Decodes row `row` of a plane pair into `out` (memref<dimxf32> scratch).
   /// Blocks of one scale lie along the columns; scale row = row / blockRows.
   void decodeRow(FormatAttr format, Value payload, Value scales, Value row,

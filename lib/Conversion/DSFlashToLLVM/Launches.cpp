@@ -239,7 +239,8 @@ struct ConvertProbe : ABIPattern<ProbeOp> {
         LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, probe, b.null());
     Block *then = runIf(rewriter, op, isUsed);
     b.setInsertionPointToStart(then);
-    auto number = layout.probes.find(ModuleLayout::getProbeKey(op)) - layout.probes.begin();
+    auto number = layout.probes.find(ModuleLayout::getProbeKey(op)) -
+                  layout.probes.begin();
     Value layer = op.getLayer() ? adaptor.getLayer() : b.i64(-1);
     b.callEnvironment(environment, probe,
                       {b.i32(number), layer, buffer.alignedPtr(b, b.getLoc()),

@@ -122,9 +122,8 @@ LogicalResult WeightDataOp::verify() {
 LogicalResult DecodeE2M1Op::verify() {
   Type codes = getCodes().getType(), element = getScale().getType();
   auto vector = dyn_cast<VectorType>(codes);
-  return Constraint{*this, 1}.equal(Type(getType()),
-                                    vector ? vector.clone(element) : element,
-                                    "the result");
+  return Constraint{*this, 1}.equal(
+      Type(getType()), vector ? vector.clone(element) : element, "the result");
 }
 
 LogicalResult StateDataOp::verify() {
