@@ -5,7 +5,7 @@
 #include "RandomWeights.h"
 #include "dsflash/Model/Checkpoint.h"
 #include "dsflash/Support/Json.h"
-#include "dsflash/Support/TextFile.h"
+#include "dsflash/Support/OutputFile.h"
 #include "dsflash/Tokens/TokenMap.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 //===- Timeline.cpp - What ran when, on which thread ----------------------===//
 
 #include "dsflash/Runtime/Timeline.h"
-#include "dsflash/Support/TextFile.h"
+#include "dsflash/Support/OutputFile.h"
 
 #include <nlohmann/json.hpp>
 

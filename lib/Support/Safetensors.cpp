@@ -4,10 +4,7 @@
 #include "dsflash/Support/Json.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <set>
-#include <unistd.h>
 
 using namespace dsflash;
 using nlohmann::json;
@@ -280,45 +277,26 @@ SafetensorsWriter::create(const std::string &path,
     start[i] = char(header->size() >> (8 * i));
   start += *header;
 
-  SafetensorsWriter writer;
-  writer.path = path;
-  writer.beside = path + ".tmp" + std::to_string(getpid());
-  writer.file.reset(std::fopen(writer.beside.c_str(), "wbe"));
-  if (!writer.file)
-    return writer.systemError();
-  writer.missing = start.size() + dataBytes;
-  if (Status status = writer.append(start.data(), start.size()); !status)
+  Result<OutputFile> file = OutputFile::create(path);
+  if (!file)
+    return file.status();
+  if (Status status = file->write(start); !status)
     return status;
-  return writer;
-}
-
-SafetensorsWriter::~SafetensorsWriter() {
-  if (file)
-    std::remove(beside.c_str());
-}
-
-Status SafetensorsWriter::systemError() const {
-  return Status::error(path,
-                       std::string("cannot write: ") + std::strerror(errno));
+  return SafetensorsWriter(path, std::move(*file), dataBytes);
 }
 
 Status SafetensorsWriter::append(const void *data, size_t bytes) {
   if (bytes > missing)
     return Status::error(path, "more data than the tensors need");
   missing -= bytes;
-  if (bytes != 0 && std::fwrite(data, 1, bytes, file.get()) != bytes)
-    return systemError();
-  return {};
+  return file.write({static_cast<const char *>(data), bytes});
 }
 
 Status SafetensorsWriter::finish() {
   if (missing > 0)
     return Status::error(path, std::to_string(missing) +
                                    " bytes of tensor data were not given");
-  if (std::fflush(file.get()) != 0 ||
-      std::rename(beside.c_str(), path.c_str()) != 0)
-    return systemError();
-  return std::fclose(file.release()) == 0 ? Status() : systemError();
+  return file.finish();
 }
 
 Status

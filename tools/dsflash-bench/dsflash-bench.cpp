@@ -2,7 +2,7 @@
 
 #include "Options.h"
 
-#include "dsflash/Support/TextFile.h"
+#include "dsflash/Support/OutputFile.h"
 
 #include <nlohmann/json.hpp>
 

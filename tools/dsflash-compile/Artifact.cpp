@@ -2,10 +2,8 @@
 
 #include "Artifact.h"
 #include "dsflash/ABI/ModuleABI.h"
-#include <cerrno>
-#include <cstring>
+#include "dsflash/Support/OutputFile.h"
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -22,18 +20,6 @@ static Status rename(const std::string &from, const std::string &to) {
   fs::rename(from, to, error);
   return error ? Status::error(to, "cannot be written: " + error.message())
                : Status();
-}
-
-Status writeFile(const std::string &path, const std::string &text) {
-  std::string part = besideOf(path);
-  {
-    std::ofstream file(part, std::ios::binary);
-    file << text;
-    if (!file.flush())
-      return Status::error(path, std::string("cannot be written: ") +
-                                     std::strerror(errno));
-  }
-  return rename(part, path);
 }
 
 static std::string manifestText(const Manifest &manifest) {
@@ -67,7 +53,7 @@ Status writeArtifact(const std::string &path, const Manifest &manifest,
       if (error)
         return Status::error(tokenizer, "cannot be copied: " + error.message());
     }
-    return writeFile(part + "/manifest.json", manifestText(manifest));
+    return dsflash::writeTextFile(part + "/manifest.json", manifestText(manifest));
   };
   Status filled = fill();
   if (filled) {

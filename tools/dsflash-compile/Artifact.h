@@ -16,10 +16,6 @@ struct Manifest {
   std::string weights;
 };
 
-/// Writes a file beside its place and renames it, so that a reader finds the
-/// old or the new one.
-dsflash::Status writeFile(const std::string &path, const std::string &text);
-
 /// Makes the folder `path` of a compiled model: `link` writes model.so to the
 /// path that it is given; `tokenizer`, if not empty, is copied. The folder
 /// appears whole or not at all; an earlier model of that name is replaced.

@@ -1,7 +1,7 @@
 //===- CompileCache.cpp - Compiled code kept between runs -----------------===//
 
 #include "CompileCache.h"
-#include "Artifact.h"
+#include "dsflash/Support/OutputFile.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
@@ -162,7 +162,7 @@ Status CompileCache::store(const CacheKey &key,
   fs::create_directories(folder, error);
   if (error)
     return Status::error(folder, "cannot be made: " + error.message());
-  Status written = writeFile(pathOf(key), getHeader(key, content) + content);
+  Status written = ::dsflash::writeTextFile(pathOf(key), getHeader(key, content) + content);
   if (written)
     prune(folder);
   return written;

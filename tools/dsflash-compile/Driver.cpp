@@ -13,6 +13,7 @@
 #include "dsflash/Import/ModelBuilder.h"
 #include "dsflash/InitAll.h"
 #include "dsflash/Model/Checkpoint.h"
+#include "dsflash/Support/OutputFile.h"
 #include "dsflash/Target/NativeCode.h"
 #include "dsflash/Tokens/TokenMap.h"
 #include "dsflash/Transforms/AttributeNames.h"
@@ -190,13 +191,13 @@ bool Driver::passStage(Stage stage, const std::string &text) {
     fs::create_directories(options.dumpFolder, error);
     std::string name = std::to_string(int(stage)) + "-" + stageName(stage) +
                        "." + getSuffix(stage);
-    written = writeFile((fs::path(options.dumpFolder) / name).string(), text);
+    written = ::dsflash::writeTextFile((fs::path(options.dumpFolder) / name).string(), text);
   }
   if (written && isDone(stage)) {
     if (options.output.empty())
       std::cout << text << std::flush;
     else
-      written = writeFile(options.output, text);
+      written = ::dsflash::writeTextFile(options.output, text);
   }
   reportFaults(written);
   return written.ok();
@@ -341,7 +342,7 @@ void Driver::storeInCache(const std::string &path) {
 
 ::dsflash::Status Driver::writeCode(const std::string &path) {
   if (cachedCode)
-    return writeFile(path, *cachedCode);
+    return ::dsflash::writeTextFile(path, *cachedCode);
   if (llvm::Error error = emitSharedObject(llvmText, options.input, path))
     return ::dsflash::Status::error(options.output,
                                     llvm::toString(std::move(error)));
@@ -374,7 +375,7 @@ bool Driver::writeReport() {
     std::cout << text << std::flush;
     return true;
   }
-  ::dsflash::Status written = writeFile(options.report, text);
+  ::dsflash::Status written = ::dsflash::writeTextFile(options.report, text);
   reportFaults(written);
   return written.ok();
 }

@@ -7,7 +7,7 @@
 #include "dsflash/Runtime/Generator.h"
 #include "dsflash/Runtime/Model.h"
 #include "dsflash/Support/MappedFile.h"
-#include "dsflash/Support/TextFile.h"
+#include "dsflash/Support/OutputFile.h"
 #include "dsflash/Tokens/ChatEncoding.h"
 #include "dsflash/Tokens/TokenFile.h"
 

@@ -159,12 +159,13 @@ TEST_F(RunToolTest, ChatKeepsItsHistory) {
 
 TEST_F(RunToolTest, ChatErrors) {
   writeArtifact();
-  EXPECT_EQ(run("--chat </dev/null"), 1);
+  writeFile(root + "/nothing", "");
+  EXPECT_EQ(run("--chat <" + root + "/nothing"), 1);
   EXPECT_EQ(firstError(), "dsflash-run: error: " + artifact +
                               ": no tokenizer.json, which --chat needs");
   writeTokenizer(artifact);
-  EXPECT_EQ(run("--chat </dev/null"), 0) << err;
-  EXPECT_EQ(run("--chat --prompt x </dev/null"), 2);
+  EXPECT_EQ(run("--chat <" + root + "/nothing"), 0) << err;
+  EXPECT_EQ(run("--chat --prompt x <" + root + "/nothing"), 2);
   auto converse = [&](const std::string &line) {
     writeFile(root + "/lines", line);
     return run("--chat <" + root + "/lines");

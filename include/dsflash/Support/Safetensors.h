@@ -10,12 +10,11 @@
 #define DSFLASH_SUPPORT_SAFETENSORS_H
 
 #include "dsflash/Support/MappedFile.h"
+#include "dsflash/Support/OutputFile.h"
 #include "dsflash/Support/Status.h"
 
 #include <cstdint>
-#include <cstdio>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -95,10 +94,6 @@ public:
   create(const std::string &path, const std::vector<TensorView> &tensors,
          const std::map<std::string, std::string> &metadata = {});
 
-  SafetensorsWriter(SafetensorsWriter &&other) noexcept = default;
-  /// Leaves nothing behind of a file that was not finished.
-  ~SafetensorsWriter();
-
   /// Adds the next bytes of the data, tensor after tensor.
   Status append(const void *data, size_t bytes);
   /// Closes the file and gives it its name. Error: more or less data than the
@@ -106,16 +101,12 @@ public:
   Status finish();
 
 private:
-  struct FileClose {
-    void operator()(std::FILE *file) const { std::fclose(file); }
-  };
-  SafetensorsWriter() = default;
-  Status systemError() const;
+  SafetensorsWriter(std::string path, OutputFile file, uint64_t missing)
+      : path(std::move(path)), file(std::move(file)), missing(missing) {}
 
   std::string path;
-  std::string beside;
-  std::unique_ptr<std::FILE, FileClose> file;
-  uint64_t missing = 0; ///< bytes of data still to come
+  OutputFile file;
+  uint64_t missing; ///< bytes of data still to come
 };
 
 /// Writes a file of these tensors at once; errors as of SafetensorsWriter.

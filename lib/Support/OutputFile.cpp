@@ -1,0 +1,58 @@
+//===- OutputFile.cpp - A file that appears whole or not at all -----------===//
+
+#include "dsflash/Support/OutputFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+using namespace dsflash;
+
+Result<OutputFile> OutputFile::create(const std::string &path) {
+  OutputFile output(path);
+  std::error_code error;
+  fs::path target = fs::weakly_canonical(path, error);
+  output.target = error ? path : target.string();
+  bool replaced = !fs::exists(output.target, error) ||
+                  fs::is_regular_file(output.target, error);
+  output.beside = replaced ? output.target + ".tmp" + std::to_string(getpid())
+                           : output.target;
+  output.file.reset(std::fopen(output.beside.c_str(), "wbe"));
+  if (!output.file)
+    return output.systemError();
+  return output;
+}
+
+OutputFile::~OutputFile() {
+  if (file && beside != target)
+    std::remove(beside.c_str());
+}
+
+Status OutputFile::write(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size())
+    return Status();
+  return systemError();
+}
+
+Status OutputFile::finish() {
+  if (std::fflush(file.get()) != 0 ||
+      (beside != target &&
+       std::rename(beside.c_str(), target.c_str()) != 0))
+    return systemError();
+  return std::fclose(file.release()) == 0 ? Status() : systemError();
+}
+
+Status OutputFile::systemError() const {
+  return Status::error(path,
+                       std::string("cannot write: ") + std::strerror(errno));
+}
+
+Status dsflash::writeTextFile(const std::string &path, std::string_view text) {
+  Result<OutputFile> file = OutputFile::create(path);
+  if (!file)
+    return file.status();
+  Status written = file->write(text);
+  return written ? file->finish() : written;
+}
