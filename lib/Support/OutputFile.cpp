@@ -10,15 +10,24 @@
 namespace fs = std::filesystem;
 using namespace dsflash;
 
+/// Where a chain of symbolic links leads, existing or not.
+static fs::path followLinks(fs::path path) {
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i)
+    path = path.parent_path() / fs::read_symlink(path, error);
+  return path;
+}
+
 Result<OutputFile> OutputFile::create(const std::string &path) {
   OutputFile output(path);
   std::error_code error;
-  fs::path target = fs::weakly_canonical(path, error);
-  output.target = error ? path : target.string();
-  bool replaced = !fs::exists(output.target, error) ||
-                  fs::is_regular_file(output.target, error);
-  output.beside = replaced ? output.target + ".tmp" + std::to_string(getpid())
-                           : output.target;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    output.target = output.beside = path;
+  } else {
+    output.target = followLinks(path).string();
+    output.beside = output.target + ".tmp" + std::to_string(getpid());
+  }
   output.file.reset(std::fopen(output.beside.c_str(), "wbe"));
   if (!output.file)
     return output.systemError();

@@ -74,6 +74,14 @@ TEST_F(OutputFileTest, DevicesAreWrittenNotReplaced) {
   EXPECT_EQ(read, "through");
   EXPECT_TRUE(fs::is_fifo(at("pipe")));
 
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  EXPECT_TRUE(
+      writeTextFile("/proc/self/fd/" + std::to_string(ends[1]), "x").ok());
+  char byte = 0;
+  EXPECT_EQ(::read(ends[0], &byte, 1), 1);
+  EXPECT_EQ(byte, 'x');
+
   Status full = writeTextFile("/dev/full", "text");
   EXPECT_EQ(full.str(), "/dev/full: cannot write: No space left on device");
 }
