@@ -19,6 +19,8 @@ static void addCleanup(OpPassManager &passes) {
 
 void mlir::dsflash::buildPhasesPipeline(OpPassManager &passes,
                                         const PhasesPipelineOptions &options) {
+  if (options.checked)
+    passes.addPass(createInsertChecksPass());
   passes.addPass(createLegalizeNumericsPass({options.numerics}));
   if (!options.probes)
     passes.addPass(createStripProbesPass());

@@ -1,6 +1,7 @@
 //===- Executor.cpp - Calls the entries of a compiled model ---------------===//
 
 #include "dsflash/Runtime/Executor.h"
+#include "dsflash/Runtime/CheckReports.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -47,6 +48,7 @@ constexpr int64_t kWorkspaceAlignment = 64;
 struct CallContext {
   ThreadPool *pool;
   const ProbeFunction *probe;
+  CheckReports *reports;
 };
 
 void parallelFor(void *user, dsf_task task, void *context, int64_t count) {
@@ -56,6 +58,12 @@ void parallelFor(void *user, dsf_task task, void *context, int64_t count) {
 void passProbe(void *user, int32_t probe, int64_t layer, void *data,
                int64_t rows) {
   (*static_cast<CallContext *>(user)->probe)(probe, layer, data, rows);
+}
+
+void takeReport(void *user, int32_t check, int64_t layer, int64_t position,
+                int64_t found, int64_t expected, int64_t slot) {
+  static_cast<CallContext *>(user)->reports->add(
+      {check, layer, position, found, expected, slot});
 }
 
 } // namespace
@@ -143,8 +151,9 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
   for (Tensor tensor : binding.tensors)
     pointers.push_back(buffers[size_t(tensor)]);
 
-  CallContext context{&pool, &probe};
-  dsf_env env{&context, parallelFor, probe ? passProbe : nullptr};
+  CheckReports reports;
+  CallContext context{&pool, &probe, &reports};
+  dsf_env env{&context, parallelFor, probe ? passProbe : nullptr, takeReport};
   dsf_call call{&env,
                 model.weights()->slots(),
                 states.data(),
@@ -156,5 +165,5 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
     return Status::error(std::string("entry '") + entryName(entry) + "'",
                          "compiled code failed with code " +
                              std::to_string(code));
-  return Status();
+  return reports.status(model.module());
 }

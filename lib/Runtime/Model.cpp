@@ -126,7 +126,8 @@ Status checkTable(const dsf_module &module, const std::string &where) {
   require(saneTable(module.entries, module.entry_count) &&
               saneTable(module.weights, module.weight_count) &&
               saneTable(module.states, module.state_count) &&
-              saneTable(module.probes, module.probe_count),
+              saneTable(module.probes, module.probe_count) &&
+              saneTable(module.checks, module.check_count),
           "list of tables");
   if (!faults)
     return faults;
@@ -145,6 +146,8 @@ Status checkTable(const dsf_module &module, const std::string &where) {
   }
   for (int64_t i = 0; i < module.probe_count; ++i)
     require(saneProbe(module.probes[i]), "probe " + std::to_string(i));
+  for (int64_t i = 0; i < module.check_count; ++i)
+    require(module.checks[i].name, "check " + std::to_string(i));
   return faults;
 }
 

@@ -103,6 +103,9 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
                  "folder for the text of every stage, numbered");
   app.add_flag("--probes", options.probes,
                "keep the observation points for --trace and --force");
+  app.add_flag("--checked,!--unchecked", options.checked,
+               "verify ring positions, row bounds, expert ids and NaN as the "
+               "model runs");
   app.add_option("--cache-dir", options.cacheFolder,
                  "folder of compiled code (default: dsflash in the user's "
                  "cache folder)");

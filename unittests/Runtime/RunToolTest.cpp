@@ -301,7 +301,8 @@ TEST_F(RunToolTest, InputErrorsExitWithOne) {
   writeArtifact("fake_other_abi");
   EXPECT_EQ(run(ids("[0]")), 1);
   EXPECT_TRUE(contains(firstError(), "ABI version 7, this runtime needs "
-                                     "version 1"));
+                                     "version " +
+                                         std::to_string(DSF_ABI_VERSION)));
   writeArtifact("fake_features");
   EXPECT_EQ(run(ids("[0]")), 1);
   EXPECT_TRUE(contains(firstError(), "no-such-unit, nor-this"));
@@ -340,7 +341,7 @@ TEST_F(RunToolTest, HelpAndVersion) {
   EXPECT_EQ(runBare("--help"), 0);
   EXPECT_TRUE(contains(out, "Examples:"));
   EXPECT_EQ(runBare("--version"), 0);
-  EXPECT_TRUE(contains(out, "ABI version 1"));
+  EXPECT_TRUE(contains(out, "ABI version " + std::to_string(DSF_ABI_VERSION)));
 }
 
 TEST_F(RunToolTest, ResultFiles) {

@@ -64,7 +64,8 @@ public:
   /// Elements of a row of that tensor; 0 if no entry takes it.
   int64_t rowElements(Tensor tensor) const { return widths[size_t(tensor)]; }
 
-  /// Runs an entry. Error: it returned a failure code. `probe` may be empty.
+  /// Runs an entry. Errors: it returned a failure code; a check of a checked
+  /// model failed. `probe` may be empty.
   Status run(Entry entry, const TensorBuffers &buffers,
              const std::vector<void *> &states, const CallExtents &extents,
              const ProbeFunction &probe = {});

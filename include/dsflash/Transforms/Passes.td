@@ -51,6 +51,32 @@ def FuseRoundingPass : Pass<"dsflash-fuse-rounding", "::mlir::ModuleOp"> {
   }];
 }
 
+def InsertChecksPass : Pass<"dsflash-insert-checks", "::mlir::ModuleOp"> {
+  let summary = "verify values as the model runs";
+  let description = [{
+    Makes a checked model. Results are checked for NaN where they are made (what a `dsflash.round` takes, where
+    that gives it), ids of experts and rows where they are used, and every slot of the window rings keeps
+    the position that it holds, which attention checks before it reads. Functions that have no table of positions get that
+    of their callers. Names of checks are those of weights, or the operation's in the part of the layer
+    whose rounding point comes next; so this runs before `dsflash-legalize-numerics`.
+
+    ```mlir
+    %1 = dsflash.linear %0, %w : (...) -> tensor<?x64xf32>
+    %2 = dsflash.round %1 {point = "attn.wq_a"} : tensor<?x64xf32>
+    %order, %offsets = dsflash.group_by_expert %experts : (...) -> (tensor<?x2xi32>, tensor<17xi32>)
+    ```
+    becomes
+    ```mlir
+    %1 = dsflash.linear %0, %w : (...) -> tensor<?x64xf32>
+    %2 = dsflash.round %1 {point = "attn.wq_a"} : tensor<?x64xf32>
+    dsflash.check_nan "layers.{l}.attn.wq_a"[%layer] %2 at %position : (...) -> ()
+    %3 = dsflash.check_ids <expert> "layers.{l}.ffn.group_by_expert"[%layer] %experts below %c16 at %position : (...) -> tensor<?x2xi32>
+    %order, %offsets = dsflash.group_by_expert %3 : (...) -> (tensor<?x2xi32>, tensor<17xi32>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def LegalizeNumericsPass
     : Pass<"dsflash-legalize-numerics", "::mlir::ModuleOp"> {
   let summary = "choose the numerics of a module";

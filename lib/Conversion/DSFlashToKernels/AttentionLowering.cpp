@@ -313,6 +313,14 @@ Value mlir::dsflash::getRingRow(KernelBuilder &b, WindowType window,
                b.rem(position, window.getSlots()));
 }
 
+Value mlir::dsflash::getRingPositions(KernelBuilder &b, Value window,
+                                      Value sequence) {
+  auto type = cast<StateTypeInterface>(window.getType());
+  return StateDataOp::create(b, getPlaneType(type, Plane::Position),
+                             /*call=*/Value(), window, sequence,
+                             Plane::Position);
+}
+
 void mlir::dsflash::lowerOp(Lowering &l, CSA2Op op) {
   WindowType window = op.getWindow().getType();
   AttentionShape shape(op.getHeads(), window.getDim(),
@@ -390,8 +398,11 @@ void mlir::dsflash::lowerRingWrite(Lowering &l, Value kv,
           CallRow row(b, item, ins[3], ins[4], ins[5]);
           b.when(row.isAmongLast(b, type.getSlots()), [&] {
             PackedRows ring(b, ins[1], row.sequence);
-            ring.encode(b, ins[0], row.row,
-                        getRingRow(b, type, ins[2], row.position));
+            Value slot = getRingRow(b, type, ins[2], row.position);
+            ring.encode(b, ins[0], row.row, slot);
+            if (type.getPositions())
+              b.store(b.toI32(b.add(row.position, 1)),
+                      getRingPositions(b, ins[1], row.sequence), {slot});
           });
         });
       },

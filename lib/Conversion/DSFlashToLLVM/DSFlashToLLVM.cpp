@@ -108,6 +108,7 @@ struct ConvertDSFlashToLLVM
     LLVMTypeConverter converter(&getContext());
     addDSFlashTypeConversions(converter);
     addEntryWrappers(*layout);
+    addReportFunction(module, *layout);
     addModuleTables(module, *layout, {compiler, triple, features});
     if (failed(addTasks(module, converter)))
       return signalPassFailure();
@@ -129,7 +130,8 @@ struct ConvertDSFlashToLLVM
     dropAttributes(module);
     for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
       dropAttributes(function);
-      function.setNoInline(layerFunctions.contains(function.getName()));
+      if (layerFunctions.contains(function.getName()))
+        function.setNoInline(true);
       if (!function.isExternal() &&
           function.getName() != DSF_MODULE_QUERY_SYMBOL)
         function.setLinkage(LLVM::Linkage::Internal);

@@ -250,6 +250,27 @@ struct ConvertProbe : ABIPattern<ProbeOp> {
   }
 };
 
+struct ConvertReport : ABIPattern<ReportOp> {
+  using ABIPattern::ABIPattern;
+
+  LogicalResult
+  matchAndRewrite(ReportOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getCall())
+      return rewriter.notifyMatchFailure(op, "no call");
+    ABIBuilder b(op.getLoc(), rewriter);
+    auto number = layout.checks.find(ModuleLayout::getCheckKey(op)) -
+                  layout.checks.begin();
+    Value layer = op.getLayer() ? adaptor.getLayer() : b.i64(-1);
+    LLVM::CallOp::create(b, TypeRange(), kReportFunction,
+                         ValueRange{adaptor.getCall(), b.i32(number), layer,
+                                    adaptor.getPosition(), adaptor.getFound(),
+                                    adaptor.getExpected(), adaptor.getSlot()});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct ConvertParamRef : ABIPattern<ParamRefOp> {
   using ABIPattern::ABIPattern;
 
@@ -308,6 +329,9 @@ struct ConvertStateData : ABIPattern<StateDataOp> {
     if (op.getPlane() == Plane::Scale) {
       auto state = cast<StateTypeInterface>(op.getState().getType());
       plane = b.offset(plane, b.i64(ModuleLayout::getScaleOffset(state)));
+    } else if (op.getPlane() == Plane::Position) {
+      auto state = cast<StateTypeInterface>(op.getState().getType());
+      plane = b.offset(plane, b.i64(ModuleLayout::getPositionOffset(state)));
     }
     replaceByBuffer(rewriter, op, plane);
     return success();
@@ -319,6 +343,6 @@ struct ConvertStateData : ABIPattern<StateDataOp> {
 void mlir::dsflash::populateDSFlashToLLVMPatterns(
     const LLVMTypeConverter &converter, const ModuleLayout &layout,
     RewritePatternSet &patterns) {
-  patterns.add<ConvertDispatch, ConvertProbe, ConvertParamRef,
+  patterns.add<ConvertDispatch, ConvertProbe, ConvertReport, ConvertParamRef,
                ConvertWeightData, ConvertStateData>(converter, layout);
 }

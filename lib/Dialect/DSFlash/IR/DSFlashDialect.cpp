@@ -16,6 +16,17 @@ using namespace mlir::dsflash;
 #define GET_ATTRDEF_CLASSES
 #include "dsflash/Dialect/DSFlash/IR/DSFlashAttrs.cpp.inc"
 
+/// ", positions" where a window's slots keep them.
+static ParseResult parsePositions(AsmParser &parser, bool &positions) {
+  positions = succeeded(parser.parseOptionalComma());
+  return positions ? parser.parseKeyword("positions") : success();
+}
+
+static void printPositions(AsmPrinter &printer, bool positions) {
+  if (positions)
+    printer << ", positions";
+}
+
 #define GET_TYPEDEF_CLASSES
 #include "dsflash/Dialect/DSFlash/IR/DSFlashTypes.cpp.inc"
 
