@@ -20,6 +20,13 @@ class Tools:
             raise SystemExit(f"{tool} {' '.join(map(str, arguments))}\nexit {done.returncode}\n{done.stderr.decode()}")
         return done
 
+    def fail(self, tool, *arguments):
+        """The first line of a run that must fail."""
+        done = subprocess.run([self.bin / tool, *map(str, arguments)], capture_output=True)
+        if done.returncode != 1:
+            raise SystemExit(f"{tool} {' '.join(map(str, arguments))}\nexit {done.returncode}, expected 1\n{done.stderr.decode()}")
+        return done.stderr.decode().splitlines()[0]
+
     def compile(self, model, name, *flags):
         out = self.work / f"{name}.dsflash"
         self.command("dsflash-compile", model, "-o", out, *flags)

@@ -22,6 +22,26 @@ Value getArgument(Operation *op, Value operand, ValueRange ins) {
 Value getPosition(KernelBuilder &b, Value positions, Value row) {
   return positions ? loadIndex(b, positions, {row}) : b.index(-1);
 }
+/// Whether there is a NaN in buffer[row, ...].
+Value hasNaN(KernelBuilder &b, Value buffer, Value row) {
+  int64_t rank = cast<MemRefType>(buffer.getType()).getRank();
+  if (rank == 1) {
+    Value x = b.load(buffer, {row});
+    return b.cmpf(CmpF::UNO, x, x);
+  }
+  if (rank == 3)
+    buffer = memref::CollapseShapeOp::create(
+        b, buffer, SmallVector<ReassociationIndices>{{0}, {1, 2}});
+  Value count =
+      sumVectors(b, getFeatures(buffer), 1,
+                 [&](Value f, int64_t lanes, MutableArrayRef<Value> sums) {
+                   Value x = b.loadVector(buffer, {row, f}, lanes);
+                   Value one = b.select(b.cmpf(CmpF::UNO, x, x),
+                                        b.f32(1.0f, lanes), b.f32(0.0f, lanes));
+                   sums[0] = b.addf(sums[0], one);
+                 })[0];
+  return b.cmpf(CmpF::OGT, count, b.f32(0.0f));
+}
 } // namespace
 
 void mlir::dsflash::lowerOp(Lowering &l, CheckNaNOp op) {
@@ -32,23 +52,8 @@ void mlir::dsflash::lowerOp(Lowering &l, CheckNaNOp op) {
         Value positions = getArgument(op, op.getPosition(), ins);
         Value outputs = getArgument(op, op.getOutputs(), ins);
         Value layer = getArgument(op, op.getLayer(), ins);
-        Value found = b.scratch({1}, b.getF32Type());
         b.loop(begin, end, [&](Value row) {
-          b.store(b.f32(0.0f), found, {b.index(0)});
-          forRowVectors(
-              b, ins[0], row, [&](ArrayRef<Value> at, int64_t lanes) {
-                Value x = lanes == 1 ? b.load(ins[0], at)
-                                     : b.loadVector(ins[0], at, lanes);
-                Value isNaN = b.cmpf(CmpF::UNO, x, x);
-                Value count = b.select(isNaN, b.constantLike(x.getType(), 1.0f),
-                                       b.constantLike(x.getType(), 0.0f));
-                if (lanes > 1)
-                  count = b.reduceMax(count);
-                Value before = b.load(found, {b.index(0)});
-                b.store(b.maxf(before, count), found, {b.index(0)});
-              });
-          Value any = b.load(found, {b.index(0)});
-          b.when(b.cmpf(CmpF::OGT, any, b.f32(0.0f)), [&] {
+          b.when(hasNaN(b, ins[0], row), [&] {
             Value at = outputs ? loadIndex(b, outputs, {row}) : row;
             Value zero = b.index(0);
             ReportOp::create(b, Check::NaN, op.getName(), /*call=*/Value(),

@@ -56,8 +56,8 @@ def DSFlash_WindowType : DSFlash_StateType<"Window", "window"> {
   let parameters = (ins "int64_t":$layers, "int64_t":$slots, "int64_t":$dim, "::mlir::dsflash::FormatAttr":$format,
     DefaultValuedParameter<"bool", "false">:$positions);
   let assemblyFormat = [{
-    `<` `layers` `=` $layers `,` `slots` `=` $slots `,` `dim` `=` $dim `,` $format
-    custom<Positions>($positions) `>`
+    `<` `layers` `=` $layers `,` `slots` `=` $slots `,` `dim` `=` $dim `,`
+    custom<RingRow>($format, $positions) `>`
   }];
 }
 
