@@ -37,6 +37,9 @@ struct Options {
   std::string weights;
   int threads = 0;
 
+  std::string saveSession;
+  std::string loadSession;
+
   std::string logitsFile;
   std::string traceFile;
   std::string forceFile;

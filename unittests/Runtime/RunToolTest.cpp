@@ -371,7 +371,7 @@ TEST_F(RunToolTest, Describe) {
   EXPECT_TRUE(contains(out, "forward("));
   EXPECT_EQ(run("--describe --json"), 0);
   json facts = json::parse(out);
-  EXPECT_EQ(facts["entries"].size(), 4u);
+  EXPECT_EQ(facts["entries"].size(), 5u);
   EXPECT_EQ(facts["memory"]["session_per_token"], 20);
   EXPECT_EQ(facts["memory"]["session_fixed"], 8 * 16);
   // bias, two 40x64 with 4 scales, four 8x32 with 16 scales, norm.
