@@ -66,7 +66,8 @@ namespace {
 struct DeriveReplay : dsflash::impl::DeriveReplayPassBase<DeriveReplay> {
   void runOnOperation() override {
     auto forward = getOperation().lookupSymbol<func::FuncOp>("forward");
-    if (!forward)
+    if (!forward || forward.isExternal() ||
+        getOperation().lookupSymbol("replay"))
       return;
     auto functions = sortCalleesFirst(getOperation());
     if (failed(functions))

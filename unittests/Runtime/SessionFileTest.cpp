@@ -131,8 +131,8 @@ TEST_F(SessionFileTest, OtherModelsAndNumerics) {
   EXPECT_EQ(errorOf(path()),
             path() + ": saved with another model than " + artifact);
   checkpoint.bias()[3] = 0;
-  runner.reset();
-  model.reset();
+  artifact = root + "/other.dsflash";
+  fs::create_directories(artifact);
   openRunner("fake_reference");
   EXPECT_EQ(errorOf(path()), path() + ": saved with ideal numerics, the "
                                       "model has reference");

@@ -17,7 +17,8 @@ def DeriveReplayPass : Pass<"dsflash-derive-replay", "::mlir::ModuleOp"> {
     - has no logits: results that count outputs, and arguments that only these needed, are dropped;
     - is not observed.
 
-    Runs on plain calls. A module without `forward` stays as it is; functions in which nothing changes are shared.
+    Runs on plain calls. A module without a `forward` or with a `replay`
+    stays as it is; functions in which nothing changes are shared.
 
     ```mlir
     func.func @forward(%x: tensor<?x32xf32> {dsflash.dim = "rows"}, %kv: !kv, %s: tensor<?xi32>, %p: tensor<?xi32>) -> !kv {
