@@ -266,8 +266,24 @@ Status Generator::traceDrafts(Sequence &sequence) {
   return Status();
 }
 
+Result<DraftingLoop> Generator::createLoop() {
+  bool decodes =
+      std::any_of(sequences.begin(), sequences.end(),
+                  [](const Sequence &sequence) { return !sequence.finished; });
+  if (!options.scheduleDrafts || options.draftWidth == 0 || !decodes)
+    return DraftingLoop(runner, options.draftWidth);
+  Result<StepCosts> costs = measureStepCosts(runner, options.draftWidth);
+  if (!costs)
+    return costs.status();
+  bool pays = isWorthDrafting(options.draftWidth, *costs);
+  return DraftingLoop(runner, pays ? options.draftWidth : 0, *costs);
+}
+
 Status Generator::decode() {
-  DraftingLoop loop(runner, options.draftWidth);
+  Result<DraftingLoop> created = createLoop();
+  if (!created)
+    return created.status();
+  DraftingLoop &loop = *created;
   std::vector<Sequence *> active;
   std::vector<DecodeState *> states;
   while (true) {

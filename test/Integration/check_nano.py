@@ -44,7 +44,7 @@ def check_prompt(tools, artifact, mode, golden, name, config, report):
             report.equal(f"{name}: in chunks of {chunk}", run("--draft=off", "--chunk", chunk)["generated"], plain["generated"])
 
     statistics = tools.work / "statistics.json"
-    drafted = run("--stats-json", statistics)
+    drafted = run("--draft", config["dspark_block_size"], "--stats-json", statistics)
     report.equal(f"{name}: with drafts", drafted["generated"], plain["generated"])
     statistics = json.loads(statistics.read_text())
     if mode == "ideal":

@@ -141,7 +141,9 @@ private:
 
   void addExecutionOptions() {
     app.add_option("--draft", draft,
-                   "Drafted tokens a step: off, auto or a count")
+                   "Drafted tokens a step: off, a count, or auto: those that "
+                   "pay by their confidence and by the time steps take; with "
+                   "--seed all of a block")
         ->capture_default_str();
     app.add_option("--chunk", options.generation.chunk,
                    "Prompt positions in one call")
@@ -216,6 +218,7 @@ private:
       options.generation.sampling.temperature = 0;
     options.generation.keepLogits = !options.logitsFile.empty();
     options.draftWidth = parseDraft(draft);
+    options.repeatable = !isGreedy && app.count("--seed");
     options.thinking = !noThink;
     Result<int> parsed = parseEffort(effort);
     if (!parsed)

@@ -278,6 +278,8 @@ int runTool(Options options) {
           .count();
   options.generation.draftWidth =
       options.draftWidth.value_or((*model)->module().draft_block);
+  options.generation.scheduleDrafts =
+      !options.draftWidth && !options.repeatable;
   Status status = compute(**model, options, loadSeconds);
   return status.ok() ? 0 : fail(status);
 }

@@ -36,6 +36,10 @@ struct GenerationOptions {
   int64_t chunk = 512;
   /// Drafts a step, at most draft_block of the model; 0: none.
   int64_t draftWidth = 0;
+  /// Verify only the drafts that are worth it, by what steps cost when they
+  /// are measured before the first one, and draft nothing if that cannot pay.
+  /// Then the draws of a seed depend on the machine; greedy text does not.
+  bool scheduleDrafts = false;
   /// Keep the logits of all prompt positions and generated tokens.
   bool keepLogits = false;
 };
@@ -121,6 +125,8 @@ private:
   /// Once the prompt is read: the first draft block behind it.
   Status traceDrafts(Sequence &sequence);
   Status decode();
+  /// The loop of the decode steps, by the options.
+  Result<DraftingLoop> createLoop();
   bool isInterrupted() const {
     return callbacks.interrupted && callbacks.interrupted();
   }

@@ -300,7 +300,8 @@ static int32_t markov(const dsf_call *call) {
     if (hidden[2 * row + 1] == 0 && hidden[2 * row] != (float)previous[i])
       return 41;
     logits[row * VOCAB + (previous[i] + 1) % VOCAB] += 8.0f;
-    confidence[row] = 1.0f / (1.0f + hidden[2 * row + 1]);
+    confidence[row] = 1.0f / (1.0f + hidden[2 * row + 1]) *
+                      (previous[i] % 2 ? 0.5f : 1.0f);
   }
   return 0;
 }
