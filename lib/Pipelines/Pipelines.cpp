@@ -25,6 +25,7 @@ void mlir::dsflash::buildPhasesPipeline(OpPassManager &passes,
   if (!options.probes)
     passes.addPass(createStripProbesPass());
   passes.addPass(createLowerStructurePass());
+  passes.addPass(createDeriveReplayPass());
   passes.addPass(createVerifyStatePass());
   addCleanup(passes);
 }

@@ -11,8 +11,11 @@ using namespace dsflash;
 
 namespace {
 
-constexpr const char *kEntryNames[kEntryCount] = {"forward", "draft_context",
-                                                  "draft", "markov"};
+/// Entries of every model; the others draft.
+constexpr size_t kBackboneEntries = 2;
+
+constexpr const char *kEntryNames[kEntryCount] = {
+    "forward", "replay", "draft_context", "draft", "markov"};
 
 struct TensorRow {
   const char *name;
@@ -77,7 +80,7 @@ void Executor::FreeDelete::operator()(void *memory) const { std::free(memory); }
 Result<std::unique_ptr<Executor>> Executor::create(const Model &model,
                                                    ThreadPool &pool) {
   std::unique_ptr<Executor> executor(new Executor(model, pool));
-  size_t needed = model.drafts() ? kEntryCount : 1;
+  size_t needed = model.drafts() ? kEntryCount : kBackboneEntries;
   Status faults;
   for (size_t i = 0; i < needed; ++i)
     faults.add(executor->resolve(Entry(i)));

@@ -32,6 +32,12 @@ class Tools:
         self.command("dsflash-compile", model, "-o", out, *flags)
         return out
 
+    def config(self, model):
+        """What the compiler reads in a model's config.json."""
+        path = self.work / "config.json"
+        self.command("dsflash-compile", pathlib.Path(model) / "config.json", "--emit=config", "-o", path)
+        return json.loads(path.read_text())
+
     def run(self, artifact, *prompts, logits=False, trace=False, flags=()):
         """Runs token prompts greedily; gives the tensors of --logits and of --trace. `artifact` is a compiled model, or
         a tuple of one and more arguments."""

@@ -20,8 +20,8 @@
 namespace dsflash {
 
 /// The entries that this runtime calls.
-enum class Entry { Forward, DraftContext, Draft, Markov };
-constexpr size_t kEntryCount = 4;
+enum class Entry { Forward, Replay, DraftContext, Draft, Markov };
+constexpr size_t kEntryCount = 5;
 const char *entryName(Entry entry);
 
 /// The tensors that this runtime offers them.

@@ -5,6 +5,37 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DeriveReplayPass : Pass<"dsflash-derive-replay", "::mlir::ModuleOp"> {
+  let summary = "the entry that rebuilds the window of a kept sequence";
+  let description = [{
+    Bounded replay (SPEC section 3, CED prefill). A sequence that was kept has its global KV and index keys, but no
+    windows and no pending groups. From the entry `forward` and the functions that it calls this pass derives the
+    entry `replay`, which computes its rows anew and
+
+    - appends nothing to global KV and index keys: `dsflash.append` gives way to the state that it took;
+    - attends to window rows of the call alone: `dsflash.csa2` becomes `within_call`;
+    - has no logits: results that count outputs, and arguments that only these needed, are dropped;
+    - is not observed.
+
+    Runs on plain calls. A module without a `forward` or with a `replay`
+    stays as it is; functions in which nothing changes are shared.
+
+    ```mlir
+    func.func @forward(%x: tensor<?x32xf32> {dsflash.dim = "rows"}, %kv: !kv, %s: tensor<?xi32>, %p: tensor<?xi32>) -> !kv {
+      %after = dsflash.append %x to %kv rows(%s, %p) : (...) -> !kv
+      return %after : !kv
+    }
+    ```
+    gets a companion
+    ```mlir
+    func.func @replay(%x: tensor<?x32xf32> {dsflash.dim = "rows"}, %kv: !kv, %s: tensor<?xi32>, %p: tensor<?xi32>) -> !kv {
+      return %kv : !kv
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def DropResultsPass : Pass<"dsflash-drop-results", "::mlir::ModuleOp"> {
   let summary = "callers use what they passed instead of results";
   let description = [{

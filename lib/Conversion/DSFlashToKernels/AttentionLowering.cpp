@@ -340,7 +340,9 @@ void mlir::dsflash::lowerOp(Lowering &l, CSA2Op op) {
           Value firstHead =
               b.mul(b.rem(item, shape.getItemsPerRow()), shape.itemHeads);
           PackedRows ring(b, ringState, row.sequence);
-          Value first = b.max(b.add(row.position, 1 - visible), b.index(0));
+          Value first = b.max(b.add(row.position, 1 - visible),
+                              op.getWithinCall() ? row.firstPosition
+                                                 : b.index(0));
           Value windowCount = b.add(b.sub(row.position, first), 1);
 
           auto fetchWindow = [&](Value t, Value slot) {
