@@ -37,6 +37,11 @@ struct FunctionFacts {
 };
 } // namespace
 
+static bool isArgument(func::FuncOp function, Value value) {
+  auto argument = dyn_cast_or_null<BlockArgument>(value);
+  return argument && argument.getOwner() == &function.front();
+}
+
 /// The table of positions that the operations of a function use.
 static Value findPosition(func::FuncOp function) {
   Value position;
@@ -46,7 +51,7 @@ static Value findPosition(func::FuncOp function) {
             [&](auto user) { position = user.getPosition(); });
     return position ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return isa_and_nonnull<BlockArgument>(position) ? position : Value();
+  return isArgument(function, position) ? position : Value();
 }
 
 /// The layer, and how the names of its parameters begin.
@@ -54,7 +59,7 @@ static void findLayer(func::FuncOp function, SymbolTable &symbols,
                       FunctionFacts &facts) {
   function.walk([&](ParamRefOp ref) {
     auto param = symbols.lookup<ParamOp>(ref.getParam());
-    if (!param || !isa_and_nonnull<BlockArgument>(ref.getLayer()))
+    if (!param || !isArgument(function, ref.getLayer()))
       return WalkResult::advance();
     constexpr StringLiteral layer = "{l}";
     StringRef name = param.getTensor();
@@ -72,10 +77,10 @@ static void handPositionsOn(
   for (auto &[function, facts] : functions) {
     SmallVector<func::CallOp> calls = getCalls(function);
     auto getCallers = [&](func::CallOp call) {
-      return functions[call->getParentOfType<func::FuncOp>()].position;
+      return functions.lookup(call->getParentOfType<func::FuncOp>()).position;
     };
     auto uses = SymbolTable::getSymbolUses(function, module);
-    if (facts.position || calls.empty() ||
+    if (facts.position || calls.empty() || !uses ||
         size_t(llvm::range_size(*uses)) != calls.size() ||
         !llvm::all_of(calls, getCallers))
       continue;
@@ -249,7 +254,7 @@ private:
         })
         .Case([&](CSA2Op attention) {
           checkWindow(attention, attention.getSlidingWindow() - 1);
-          if (!attention.getSelection())
+          if (!attention.getSelection() || !attention.getGlobalKv())
             return;
           GlobalKVType global = attention.getGlobalKv().getType();
           checkIds(attention.getSelectionMutable()[0], Check::Row,
