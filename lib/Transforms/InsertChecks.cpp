@@ -71,9 +71,9 @@ static void findLayer(func::FuncOp function, SymbolTable &symbols,
 
 /// Functions without positions get them from their callers, where all of these
 /// are calls that have some.
-static void handPositionsOn(
-    ModuleOp module,
-    llvm::MapVector<func::FuncOp, FunctionFacts> &functions) {
+static void
+handPositionsOn(ModuleOp module,
+                llvm::MapVector<func::FuncOp, FunctionFacts> &functions) {
   for (auto &[function, facts] : functions) {
     SmallVector<func::CallOp> calls = getCalls(function);
     auto getCallers = [&](func::CallOp call) {
@@ -189,11 +189,10 @@ private:
     if (isa<ConfidenceOp, DecoderOp, EncoderOp, InsertFeatureOp, LayerOp,
             LoadOp, ProbeOp, QuantizeOp, RopeTableOp>(op))
       return;
-    bool isOfOutputs =
-        isa<GatherRowsOp>(op) ||
-        llvm::any_of(op->getOperands(), [&](Value operand) {
-          return ofOutputs.contains(operand);
-        });
+    bool isOfOutputs = isa<GatherRowsOp>(op) ||
+                       llvm::any_of(op->getOperands(), [&](Value operand) {
+                         return ofOutputs.contains(operand);
+                       });
     if (auto gather = dyn_cast<GatherRowsOp>(op))
       outputs = gather.getRows();
     for (Value result : op->getResults()) {
@@ -287,8 +286,7 @@ private:
     auto argument = dyn_cast<BlockArgument>(ids);
     if (!argument)
       return true;
-    auto function =
-        dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
     auto dim = function ? function.getArgAttrOfType<StringAttr>(
                               argument.getArgNumber(), dimAttrName)
                         : StringAttr();
@@ -308,7 +306,7 @@ private:
   SymbolTable &symbols;
   ImplicitLocOpBuilder b;
   DenseMap<Operation *, std::string> names;
-  Value outputs;              // the rows that were chosen
+  Value outputs;             // the rows that were chosen
   DenseSet<Value> ofOutputs; // tensors with a row for each of them
 };
 
