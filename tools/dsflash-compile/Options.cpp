@@ -23,6 +23,8 @@ Examples:
       print the model IR of a config
   dsflash-compile models/nano -o ideal.dsflash --numerics=ideal --probes
       float32 throughout, with observation points
+  dsflash-compile models/nano -o checked.dsflash --checked
+      verify ring positions, row bounds, expert ids and NaN as it runs
   dsflash-compile --from=kernels kernels.mlir -o changed.dsflash
       go on from a text of --emit=kernels
   dsflash-compile models/nano -o nano.dsflash --target=cpu:x86-64-v3

@@ -298,9 +298,10 @@ TEST_F(GeneratorTest, InterruptedBetweenSteps) {
 TEST_F(GeneratorTest, NaNLogitsAreAnError) {
   checkpoint.bias()[17] = std::nanf("");
   openRunner();
-  EXPECT_EQ(errorOf({{0, 60}}),
-            "sequence 0, position 1: the logit of token 17 is NaN (dsflash-compile "
-            "--checked names the layer and operation that made it)");
+  EXPECT_EQ(
+      errorOf({{0, 60}}),
+      "sequence 0, position 1: the logit of token 17 is NaN (dsflash-compile "
+      "--checked names the layer and operation that made it)");
 }
 
 TEST_F(GeneratorTest, StatisticsHaveTheirKeys) {
