@@ -17,6 +17,7 @@
 #include "dsflash/Target/NativeCode.h"
 #include "dsflash/Tokens/TokenMap.h"
 #include "dsflash/Transforms/AttributeNames.h"
+#include "dsflash/Transforms/Passes.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -140,7 +141,13 @@ bool Driver::read() {
 
 bool Driver::readModule() {
   module = parseSourceFile<ModuleOp>(options.input, &context);
-  return bool(module);
+  return module && (options.function.empty() || exportFunction());
+}
+
+bool Driver::exportFunction() {
+  auto passes = PassManager::on<ModuleOp>(&context);
+  passes.addPass(createExportFunctionPass({options.function}));
+  return succeeded(passes.run(*module));
 }
 
 bool Driver::readLLVM() {

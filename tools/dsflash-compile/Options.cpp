@@ -31,6 +31,8 @@ Examples:
       keep the IR after every stage
   dsflash-compile models/nano -o nano.dsflash --report=nano.json
       write sizes, memory, launches and times beside it
+  dsflash-compile --from=phases block.mlir --function=@norm -o norm.dsflash
+      one function as the only entry
   dsflash-compile models/nano -o nano.dsflash --explain-cache
       say whether the code was in the cache, or what is new
 )";
@@ -54,6 +56,10 @@ static std::optional<int> checkCombination(const Options &options) {
   if (options.from && *options.from > options.emit)
     return wrong(std::string("--emit=") + stageName(options.emit) +
                  " lies before --from=" + stageName(*options.from));
+  if (!options.function.empty() &&
+      (!options.from || *options.from < Stage::DSFlash ||
+       *options.from >= Stage::LLVM))
+    return wrong("--function needs --from=dsflash, phases or kernels");
   if (!options.report.empty() &&
       (options.from || options.emit < Stage::Kernels))
     return wrong("--report needs a config and a stage from kernels on");
@@ -99,6 +105,8 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
       ->check(names(false));
   app.add_option("--from", from, "the input is a text of this stage")
       ->check(names(true));
+  app.add_option("--function", options.function,
+                 "@name: export this function of the text and nothing else");
   app.add_option("--dump-phases-to", options.dumpFolder,
                  "folder for the text of every stage, numbered");
   app.add_flag("--probes", options.probes,
@@ -131,6 +139,8 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
     options.from = stages.at(from);
   options.numericsGiven = numerics->count() > 0;
   options.fuseRounding = disabled.empty();
+  if (!options.function.empty() && options.function.front() == '@')
+    options.function.erase(0, 1);
   if (noCache)
     options.cacheFolder.clear();
 
