@@ -50,6 +50,7 @@ private:
   bool compile();
   bool lower(Stage stage,
              llvm::function_ref<void(mlir::OpPassManager &)> build);
+  bool noteSize();
   bool translate();
   bool writeAssembly();
   bool writeModel();

@@ -31,6 +31,8 @@ Examples:
       keep the IR after every stage
   dsflash-compile models/nano -o nano.dsflash --report=nano.json
       write sizes, memory, launches and times beside it
+  dsflash-compile models/nano -o nano.dsflash --report=nano.html
+      the same to read in a browser
   dsflash-compile --from=phases block.mlir --function=@norm -o norm.dsflash
       one function as the only entry
   dsflash-compile models/nano -o nano.dsflash --explain-cache
@@ -122,7 +124,7 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
                "say whether the cache had the code, or what differs");
   app.add_flag("--report{-}", options.report,
                "sizes, memory, launches and times as JSON, to --report=FILE or "
-               "standard output");
+               "standard output; FILE.html: as a page");
   app.add_flag("--mlir-timing", options.timing, "print the time of every pass");
   app.add_option("--disable-pass", disabled, "leave out a fusion")
       ->check(CLI::IsMember({kFuseRounding}));
