@@ -79,6 +79,10 @@ void Executor::FreeDelete::operator()(void *memory) const { std::free(memory); }
 
 Result<std::unique_ptr<Executor>> Executor::create(const Model &model,
                                                    ThreadPool &pool) {
+  if (model.module().vocab_size == 0 || model.module().max_positions == 0)
+    return Status::error(model.path() + "/model.so",
+                         "a function without vocabulary or positions, no "
+                         "model");
   std::unique_ptr<Executor> executor(new Executor(model, pool));
   size_t needed = model.drafts() ? kEntryCount : kBackboneEntries;
   Status faults;

@@ -118,8 +118,8 @@ Status checkTable(const dsf_module &module, const std::string &where) {
       faults.add(where, "the module's " + what + " is damaged");
   };
   require(module.cpu_features && module.numerics && module.target &&
-              module.compiler && module.vocab_size > 0 &&
-              module.max_positions > 0 && module.draft_block >= 0 &&
+              module.compiler && module.vocab_size >= 0 &&
+              module.max_positions >= 0 && module.draft_block >= 0 &&
               module.look_back >= 0 && module.state_bytes >= 0 &&
               module.weight_slots >= 0,
           "header");

@@ -144,7 +144,13 @@ Result<BoundWeights> BoundWeights::bind(const dsf_module &module,
   Result<CheckpointIndex> index = CheckpointIndex::open(folder);
   if (!index)
     return index.status();
-  BoundWeights bound(std::move(*index));
+  return bind(module, std::move(*index), tokenizer);
+}
+
+Result<BoundWeights> BoundWeights::bind(const dsf_module &module,
+                                        CheckpointIndex checkpoint,
+                                        const Tokenizer *tokenizer) {
+  BoundWeights bound(std::move(checkpoint));
   bound.addresses.assign(size_t(module.weight_slots), nullptr);
   Binder binder(bound.checkpoint, bound.addresses);
   for (int64_t i = 0; i < module.weight_count; ++i) {
@@ -178,6 +184,12 @@ uint64_t BoundWeights::fingerprint() const {
                 std::min(size_t(tensor.size()), kSampledBytes)});
   }
   return hash.digest();
+}
+
+bool BoundWeights::uses(const std::string &tensor) const {
+  const void *data = checkpoint.data(tensor);
+  return data &&
+         std::find(addresses.begin(), addresses.end(), data) != addresses.end();
 }
 
 int64_t BoundWeights::bytesRead() const {

@@ -3,6 +3,8 @@
 #ifndef DSFLASH_TOOLS_DSFLASHRUN_OPTIONS_H
 #define DSFLASH_TOOLS_DSFLASHRUN_OPTIONS_H
 
+#include "Function.h"
+
 #include "dsflash/Runtime/Generator.h"
 
 #include <optional>
@@ -27,6 +29,9 @@ struct Options {
   std::optional<int64_t> draftWidth;
   /// The drawn text must be that of the seed on every machine.
   bool repeatable = false;
+
+  /// A function to run instead of a model; without name: none.
+  FunctionOptions function;
 
   bool chat = false;
   bool raw = false;

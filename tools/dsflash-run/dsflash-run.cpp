@@ -2,6 +2,7 @@
 
 #include "Chat.h"
 #include "Describe.h"
+#include "Function.h"
 #include "Options.h"
 
 #include "dsflash/Runtime/Generator.h"
@@ -260,6 +261,10 @@ Status compute(const Model &model, const Options &options, double loadSeconds) {
 }
 
 int runTool(Options options) {
+  if (!options.function.name.empty()) {
+    Status status = runFunction(options.function, options.threads);
+    return status.ok() ? 0 : fail(status);
+  }
   if (Status status = checkSupported(options); !status)
     return fail(status);
   auto start = std::chrono::steady_clock::now();

@@ -29,10 +29,17 @@ public:
   static Result<BoundWeights> bind(const dsf_module &module,
                                    const std::string &folder,
                                    const Tokenizer *tokenizer);
+  /// The same for a checkpoint that was opened.
+  static Result<BoundWeights> bind(const dsf_module &module,
+                                   CheckpointIndex checkpoint,
+                                   const Tokenizer *tokenizer);
 
   /// Address of each slot, [dsf_module.weight_slots]. A slot that belongs to a
   /// layer without that weight is null.
   const void *const *slots() const { return addresses.data(); }
+
+  /// Whether the checkpoint's tensor of that name is in a slot.
+  bool uses(const std::string &tensor) const;
 
   /// Bytes of the weight files that this process has touched so far, counted
   /// in mapped pages.
