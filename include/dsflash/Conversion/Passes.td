@@ -50,7 +50,8 @@ def ThreadCallPass : Pass<"dsflash-thread-call", "::mlir::ModuleOp"> {
 def LowerMathPass : Pass<"dsflash-lower-math", "::mlir::ModuleOp"> {
   let summary = "transcendental functions to arithmetic, the same for scalars and vectors";
   let description = [{
-    `math.exp`, `math.log` and `math.log1p` of f32 become polynomials (relative error below 2e-7), and
+    `math.exp`, `math.log` and `math.log1p` of f32 become polynomials (relative error below 2e-7), `math.exp` of f64 too
+    (below 1e-12), and
     `math.sin` and `math.cos` calls of libm, one element at a time: a value does not depend on the vector it is in.
     Narrowing to bf16 becomes integer arithmetic. Without `fuse-multiply-add`, for processors that lack the
     instruction, `math.fma` and `vector.fma` become a multiplication and an addition. `dsflash.decode_e2m1` becomes
