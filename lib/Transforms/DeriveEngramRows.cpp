@@ -54,12 +54,10 @@ private:
     SmallVector<DictionaryAttr> attributes;
     SmallVector<BlockArgument> arguments;
     for (BlockArgument argument : forward.getArguments())
-      if (llvm::any_of(argument.getUsers(), [&](Operation *user) {
-            return slice.contains(user);
-          })) {
+      if (llvm::any_of(argument.getUsers(),
+                       [&](Operation *user) { return slice.contains(user); })) {
         types.push_back(argument.getType());
-        attributes.push_back(
-            forward.getArgAttrDict(argument.getArgNumber()));
+        attributes.push_back(forward.getArgAttrDict(argument.getArgNumber()));
         arguments.push_back(argument);
       }
     OpBuilder builder(forward);
