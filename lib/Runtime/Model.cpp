@@ -266,7 +266,8 @@ Status Model::loadTokenizer(const std::string &from) {
   return Status();
 }
 
-Status Model::bindWeights(const std::string &from) {
+Status Model::bindWeights(const std::string &from,
+                          const std::string &engramFile) {
   std::string where = from;
   if (where.empty()) {
     if (facts.weights.empty())
@@ -277,7 +278,8 @@ Status Model::bindWeights(const std::string &from) {
   if (!tokens)
     if (Status status = loadTokenizer(where); !status)
       return status;
-  Result<BoundWeights> weights = BoundWeights::bind(*table, where, tokenizer());
+  Result<BoundWeights> weights =
+      BoundWeights::bind(*table, where, tokenizer(), engramFile);
   if (!weights)
     return weights.status();
   bound = std::move(*weights);

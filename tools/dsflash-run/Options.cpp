@@ -190,6 +190,10 @@ private:
     app.add_option("--weights", options.weights,
                    "Checkpoint folder, if it is not where it was")
         ->type_name("DIR");
+    app.add_option("--engram-file", options.engramFile,
+                   "Engram tables, if they are in a file of their own; rows "
+                   "are fetched ahead")
+        ->type_name("F.safetensors");
   }
 
   void addOutputOptions() {

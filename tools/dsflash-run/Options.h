@@ -42,6 +42,7 @@ struct Options {
   std::string device;
   std::string prefill;
   std::string weights;
+  std::string engramFile;
   int threads = 0;
 
   std::string saveSession;

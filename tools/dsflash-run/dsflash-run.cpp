@@ -225,8 +225,8 @@ Status generate(ModelRunner &runner, const Options &options,
   faults.add(printer.finish(*results, options, stats));
   if (!options.saveSession.empty()) {
     Continuation end = generator.takeSequence(0);
-    faults.add(saveSession(options.saveSession, model, end.session,
-                           end.waiting));
+    faults.add(
+        saveSession(options.saveSession, model, end.session, end.waiting));
   }
   if (trace)
     faults.add(trace->checkForced());
@@ -276,7 +276,9 @@ int runTool(Options options) {
                                : describeText(**model));
     return 0;
   }
-  if (Status status = (*model)->bindWeights(options.weights); !status)
+  if (Status status =
+          (*model)->bindWeights(options.weights, options.engramFile);
+      !status)
     return fail(status);
   double loadSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)

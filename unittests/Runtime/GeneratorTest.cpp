@@ -216,7 +216,8 @@ TEST_F(GeneratorTest, ForksOfASession) {
   for (int32_t token : fakeGreedy(trunk, 3))
     trunk.push_back(token);
   generator.continueFrom(generator.takeSequence(0));
-  Result<std::vector<SequenceResult>> results = generator.run({{}, {8}, {9, 8}});
+  Result<std::vector<SequenceResult>> results =
+      generator.run({{}, {8}, {9, 8}});
   ASSERT_TRUE(results.ok()) << results.status().str();
   for (const SequenceResult &result : *results) {
     std::vector<int32_t> all(trunk.begin(), trunk.end() - 1);

@@ -5,6 +5,32 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DeriveEngramRowsPass : Pass<"dsflash-derive-engram-rows", "::mlir::ModuleOp"> {
+  let summary = "entries that say which Engram rows a call will read";
+  let description = [{
+    The rows of an Engram table follow from token ids alone (SPEC section 3, Engram), so that a host can fetch them ahead of a
+    call. For each `dsflash.engram_hash` in `forward` whose rows go to the call of layer L, its first operand, the pass
+    makes an entry `engram_rows.L` of the operations that the hash needs; its result is `engram_rows`, i64 [rows, columns].
+    Runs on plain calls. An entry of that name stays as it is.
+
+    ```mlir
+    func.func @forward(%tokens: tensor<?xi32> {dsflash.name = "tokens"}, ...) -> ... {
+      %layer = arith.constant 3 : index
+      %rows = dsflash.engram_hash %tokens, ... -> tensor<?x4xi64>
+      %1 = call @engram_3(%layer, %stream, %rows) : (...) -> tensor<?x4x64xf32>
+    ```
+    gets a companion
+    ```mlir
+    func.func @engram_rows.3(%tokens: tensor<?xi32> {dsflash.name = "tokens"}, ...)
+        -> (tensor<?x4xi64> {dsflash.dim = "rows", dsflash.name = "engram_rows"}) {
+      %rows = dsflash.engram_hash %tokens, ... -> tensor<?x4xi64>
+      return %rows : tensor<?x4xi64>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def DeriveReplayPass : Pass<"dsflash-derive-replay", "::mlir::ModuleOp"> {
   let summary = "the entry that rebuilds the window of a kept sequence";
   let description = [{
