@@ -112,15 +112,8 @@ static Value encodeMagnitude(KernelBuilder &b, Value value,
 }
 
 Value KernelBuilder::decodeE4M3(Value code) {
-  Type type = withElement(code.getType(), getI32Type());
-  Value wide = arith::ExtSIOp::create(*this, type, code);
-  Value bits = bitAnd(shiftLeft(wide, 20), 0x87f00000);
-  // The exponent's bias differs by 120: exact for subnormal codes too.
-  Value small = fromBits(bits);
-  Value value = mulf(small, constantLike(small.getType(), 0x1p120f));
-  Value isNaN = cmp(Cmp::eq, bitAnd(code, 0x7f), intLike(code, 0x7f));
-  Value nan = fromBits(intLike(wide, quietNaNBits));
-  return select(isNaN, nan, value);
+  return DecodeE4M3Op::create(*this, withElement(code.getType(), getF32Type()),
+                              code);
 }
 
 Value KernelBuilder::encodeE4M3(Value value) {

@@ -55,11 +55,13 @@ def LowerMathPass : Pass<"dsflash-lower-math", "::mlir::ModuleOp"> {
     `math.sin` and `math.cos` calls of libm, one element at a time: a value does not depend on the vector it is in.
     Narrowing to bf16 becomes integer arithmetic. Without `fuse-multiply-add`, for processors that lack the
     instruction, `math.fma` and `vector.fma` become a multiplication and an addition. `dsflash.decode_e2m1` becomes
-    arithmetic, or for `look-up-lanes` = 16 (AVX-512) or 8 (AVX2) a look-up in a register.
+    arithmetic, or for `look-up-lanes` = 16 (AVX-512) or 8 (AVX2) a look-up in a register, and
+    `dsflash.decode_e4m3` of 64 codes one in four registers if `look-up-bytes` (AVX-512 VBMI).
   }];
   let options = [
     Option<"fuseMultiplyAdd", "fuse-multiply-add", "bool", "true", "keep fused multiply-add">,
-    Option<"lookUpLanes", "look-up-lanes", "int64_t", "0", "elements of a register that one instruction looks up in; 0: none">];
+    Option<"lookUpLanes", "look-up-lanes", "int64_t", "0", "elements of a register that one instruction looks up in; 0: none">,
+    Option<"lookUpBytes", "look-up-bytes", "bool", "false", "an instruction looks bytes up in two registers">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
