@@ -172,6 +172,8 @@ public:
                  Value scales, Value row);
 
 private:
+  void decodeSmallBlocks(FormatAttr format, Value payload, Value scales,
+                         Value scaleRow, Value row, Value out);
   Value integer(Type type, int64_t value);
   /// The type of `like`, scalar or vector, with another element type.
   static Type withElement(Type like, Type element);
