@@ -26,9 +26,12 @@ Status dsflash::writeLogits(const std::string &path,
                        {int64_t(logits.size()) / vocab, vocab},
                        logits.data()});
     };
-    positions.emplace_back(result.promptTokens.size());
+    // Those of the last positions, when not of all.
+    size_t computed = result.promptLogits.size() / size_t(vocab);
+    positions.emplace_back(computed);
     std::iota(positions.back().begin(), positions.back().end(),
-              int32_t(result.firstPosition));
+              int32_t(result.firstPosition +
+                      int64_t(result.promptTokens.size() - computed)));
     add("tokens", result.promptTokens);
     add("positions", positions.back());
     addLogits("logits", result.promptLogits);

@@ -37,9 +37,6 @@ Status checkSupported(const Options &options) {
     return Status::error("--device",
                          "'" + options.device +
                              "' is not built into this dsflash-run");
-  if (options.prefill == "bounded")
-    return Status::error("--prefill", "compiled models have no bounded prompt "
-                                      "reading; use full or exact");
   return Status();
 }
 

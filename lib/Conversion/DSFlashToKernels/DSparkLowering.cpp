@@ -9,15 +9,19 @@ using namespace mlir::dsflash;
 using Cmp = arith::CmpIPredicate;
 
 void mlir::dsflash::lowerOp(Lowering &l, InsertFeatureOp op) {
+  SmallVector<Value> ins{op.getInput()};
+  if (op.getRows())
+    ins.push_back(op.getRows());
   l.replace(l.dispatch(
-      "insert_feature", l.rows(op.getInput()), op.getInput(), op.getFeatures(),
+      "insert_feature", l.rows(op.getInput()), ins, op.getFeatures(),
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
         int64_t first = op.getSlot() * getFeatures(ins[0]);
         b.loop(begin, end, [&](Value row) {
+          Value to = ins.size() > 1 ? loadIndex(b, ins[1], {row}) : row;
           forVectors(b, getFeatures(ins[0]), [&](Value f, int64_t lanes) {
             b.storeVector(b.loadVector(ins[0], {row, f}, lanes), outs[0],
-                          {row, b.add(f, first)});
+                          {to, b.add(f, first)});
           });
         });
       }));
