@@ -58,6 +58,7 @@ void mlir::dsflash::buildLLVMPipeline(OpPassManager &passes,
   convert.compiler = options.compiler;
   convert.triple = options.triple;
   convert.features = options.features;
+  convert.device = options.device;
   addDSFlashToLLVMPasses(passes, convert);
 }
 

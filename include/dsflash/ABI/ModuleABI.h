@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define DSF_ABI_MAGIC 0x00465344u /* "DSF" */
-#define DSF_ABI_VERSION 1u
+#define DSF_ABI_VERSION 2u
 #define DSF_MODULE_QUERY_SYMBOL "dsf_module_query"
 
 /* Element types of tensors, weights and probes. */
@@ -62,8 +62,14 @@ typedef struct dsf_env {
    * the order of the call's rows; they may be replaced. Null when unused. */
   void (*probe)(void *user, int32_t probe, int64_t layer, void *data,
                 int64_t rows);
+  /* Runs kernel number `kernel` of the module's device code, all of `items`
+   * items, after the kernels launched before. `arguments` are the bytes of the
+   * kernel's parameters, the call's address and `items` first; they are read
+   * before this returns. Null on a host, where parallel_for runs kernels. */
+  void (*launch)(void *user, int32_t kernel, int64_t items,
+                 const void *arguments, int64_t argument_bytes);
 } dsf_env;
-DSF_STATIC_ASSERT(sizeof(dsf_env) == 24, "dsf_env");
+DSF_STATIC_ASSERT(sizeof(dsf_env) == 32, "dsf_env");
 
 /* The argument of every entry. Rows of one sequence are adjacent, their
  * positions ascend by one. */
@@ -180,8 +186,14 @@ typedef struct dsf_module {
   int64_t draft_block; /* positions of a draft block; 0: no draft layers */
   int64_t look_back;   /* earlier ids that Engram reads; 0: no Engram */
   int64_t sliding_window;
+  const char *device;      /* as --target has it, "nvptx:sm_80"; null: none */
+  const char *device_code; /* PTX text, ends in a zero byte */
+  /* Names of the device code's entries. Any grid and block in x covers any
+   * number of items: a thread takes its own and those a whole grid behind. */
+  const char *const *kernels;
+  int64_t kernel_count;
 } dsf_module;
-DSF_STATIC_ASSERT(sizeof(dsf_module) == 160, "dsf_module");
+DSF_STATIC_ASSERT(sizeof(dsf_module) == 192, "dsf_module");
 
 /* The exported symbol. */
 typedef const dsf_module *(*dsf_module_query_function)(void);

@@ -14,6 +14,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -102,14 +103,15 @@ struct ConvertDSFlashToLLVM
     FailureOr<ModuleLayout> layout = ModuleLayout::get(module);
     if (failed(layout))
       return signalPassFailure();
+    layout->device = device;
     hoistScratch(module);
     StringSet<> layerFunctions = getLayerFunctions(module);
 
     LLVMTypeConverter converter(&getContext());
     addDSFlashTypeConversions(converter);
     addEntryWrappers(*layout);
-    addModuleTables(module, *layout, {compiler, triple, features});
-    if (failed(addTasks(module, converter)))
+    addModuleTables(module, *layout, {compiler, triple, features, device});
+    if (failed(addTasks(module, *layout, converter)))
       return signalPassFailure();
     for (auto param : llvm::make_early_inc_range(module.getOps<ParamOp>()))
       param.erase();
@@ -130,7 +132,9 @@ struct ConvertDSFlashToLLVM
     for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
       dropAttributes(function);
       function.setNoInline(layerFunctions.contains(function.getName()));
-      if (!function.isExternal() &&
+      bool isKernel =
+          function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
+      if (!function.isExternal() && !isKernel &&
           function.getName() != DSF_MODULE_QUERY_SYMBOL)
         function.setLinkage(LLVM::Linkage::Internal);
     }
@@ -144,8 +148,12 @@ void mlir::dsflash::addDSFlashToLLVMPasses(
   LowerMathPassOptions math;
   SmallVector<StringRef> features;
   StringRef(options.features).split(features, ',');
-  math.fuseMultiplyAdd = llvm::is_contained(features, "fma");
-  if (llvm::is_contained(features, "avx512f"))
+  bool onDevice = !options.device.empty();
+  math.fuseMultiplyAdd = onDevice || llvm::is_contained(features, "fma");
+  math.useLibm = !onDevice;
+  if (onDevice)
+    math.lookUpLanes = 0;
+  else if (llvm::is_contained(features, "avx512f"))
     math.lookUpLanes = 16;
   else if (llvm::is_contained(features, "avx2"))
     math.lookUpLanes = 8;
@@ -158,5 +166,9 @@ void mlir::dsflash::addDSFlashToLLVMPasses(
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createConvertDSFlashToLLVMPass(options));
+  if (onDevice) {
+    passes.addPass(createOutlineDevicePass());
+    passes.addPass(createVerifyAddressingPass());
+  }
   passes.addPass(createVerifyLLVMPass());
 }

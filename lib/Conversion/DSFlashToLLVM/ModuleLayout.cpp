@@ -71,6 +71,11 @@ FailureOr<ModuleLayout> ModuleLayout::get(ModuleOp module) {
   module.walk([&](ProbeOp probe) {
     layout.probes.insert({ModuleLayout::getProbeKey(probe), probe});
   });
+  SymbolTable symbols(module);
+  module.walk([&](DispatchOp dispatch) {
+    if (symbols.lookup<func::FuncOp>(dispatch.getKernel()))
+      layout.kernels.insert(dispatch.getKernelAttr().getAttr());
+  });
   bool failures = false;
   for (auto function : module.getOps<func::FuncOp>())
     if (function.isPublic() && !function.isExternal())
