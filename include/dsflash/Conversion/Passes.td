@@ -106,7 +106,7 @@ def OutlineDevicePass : Pass<"dsflash-outline-device", "::mlir::ModuleOp"> {
   let summary = "kernels and what they call to a module of their own";
   let description = [{
     Moves the functions with `nvvm.kernel`, and all that they call, to the `gpu.module @device_code`. A function
-    that the host calls too is an error.
+    that the host calls too is an error. Functions with several callers are not inlined.
 
     ```mlir
     llvm.func @k(%call: !llvm.ptr) attributes {nvvm.kernel} {

@@ -54,6 +54,19 @@ static LogicalResult checkHost(ModuleOp module,
   return failure(failures);
 }
 
+/// What several kernels share stays one function: inlined it would be most of
+/// the code.
+static void keepShared(gpu::GPUModuleOp code) {
+  llvm::DenseMap<StringRef, int> calls;
+  code.walk([&](LLVM::CallOp call) {
+    if (auto callee = call.getCallee())
+      ++calls[*callee];
+  });
+  for (auto function : code.getOps<LLVM::LLVMFuncOp>())
+    if (calls.lookup(function.getName()) > 1)
+      function.setNoInline(true);
+}
+
 namespace {
 
 struct OutlineDevice : dsflash::impl::OutlineDevicePassBase<OutlineDevice> {
@@ -70,6 +83,7 @@ struct OutlineDevice : dsflash::impl::OutlineDevicePassBase<OutlineDevice> {
     for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
       if (device.contains(&op))
         op.moveBefore(code.getBody(), code.getBody()->end());
+    keepShared(code);
   }
 };
 
