@@ -47,10 +47,17 @@ constexpr int64_t kWorkspaceAlignment = 64;
 struct CallContext {
   ThreadPool *pool;
   const ProbeFunction *probe;
+  Device *device;
 };
 
 void parallelFor(void *user, dsf_task task, void *context, int64_t count) {
   static_cast<CallContext *>(user)->pool->run(task, context, count);
+}
+
+void launch(void *user, int32_t kernel, int64_t items, const void *arguments,
+            int64_t argumentBytes) {
+  static_cast<CallContext *>(user)->device->launch(kernel, items, arguments,
+                                                   argumentBytes);
 }
 
 void passProbe(void *user, int32_t probe, int64_t layer, void *data,
@@ -66,9 +73,11 @@ const char *dsflash::entryName(Entry entry) {
 
 void Executor::FreeDelete::operator()(void *memory) const { std::free(memory); }
 
-Result<std::unique_ptr<Executor>> Executor::create(const Model &model,
-                                                   ThreadPool &pool) {
-  std::unique_ptr<Executor> executor(new Executor(model, pool));
+Result<std::unique_ptr<Executor>>
+Executor::create(const Model &model, ThreadPool &pool,
+                 std::unique_ptr<Device> device) {
+  std::unique_ptr<Executor> executor(
+      new Executor(model, pool, std::move(device)));
   size_t needed = model.drafts() ? kEntryCount : 1;
   Status faults;
   for (size_t i = 0; i < needed; ++i)
@@ -143,8 +152,9 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
   for (Tensor tensor : binding.tensors)
     pointers.push_back(buffers[size_t(tensor)]);
 
-  CallContext context{&pool, &probe};
-  dsf_env env{&context, parallelFor, probe ? passProbe : nullptr};
+  CallContext context{&pool, &probe, device.get()};
+  dsf_env env{&context, parallelFor, probe ? passProbe : nullptr,
+              device ? launch : nullptr};
   dsf_call call{&env,
                 model.weights()->slots(),
                 states.data(),
@@ -156,5 +166,5 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
     return Status::error(std::string("entry '") + entryName(entry) + "'",
                          "compiled code failed with code " +
                              std::to_string(code));
-  return Status();
+  return device ? device->takeStatus() : Status();
 }

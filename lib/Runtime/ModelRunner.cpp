@@ -33,9 +33,11 @@ void RowTable::add(Session &session, int64_t firstPosition, int64_t count) {
   }
 }
 
-Result<std::unique_ptr<ModelRunner>> ModelRunner::create(const Model &model,
-                                                         ThreadPool &pool) {
-  Result<std::unique_ptr<Executor>> exec = Executor::create(model, pool);
+Result<std::unique_ptr<ModelRunner>>
+ModelRunner::create(const Model &model, ThreadPool &pool,
+                    std::unique_ptr<Device> device) {
+  Result<std::unique_ptr<Executor>> exec =
+      Executor::create(model, pool, std::move(device));
   if (!exec)
     return exec.status();
   return std::unique_ptr<ModelRunner>(new ModelRunner(model, std::move(*exec)));

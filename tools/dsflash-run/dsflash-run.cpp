@@ -31,10 +31,6 @@ int fail(const Status &status) {
 }
 
 Status checkSupported(const Options &options) {
-  if (options.device != "cpu")
-    return Status::error("--device",
-                         "'" + options.device +
-                             "' is not built into this dsflash-run");
   if (options.prefill == "bounded")
     return Status::error("--prefill", "compiled models have no bounded prompt "
                                       "reading; use full or exact");
@@ -227,9 +223,13 @@ Status generate(ModelRunner &runner, const Options &options,
 }
 
 Status compute(const Model &model, const Options &options, double loadSeconds) {
+  Result<std::unique_ptr<Device>> device =
+      Device::open(options.device, model.module());
+  if (!device)
+    return device.status();
   ThreadPool pool(options.threads);
   Result<std::unique_ptr<ModelRunner>> runner =
-      ModelRunner::create(model, pool);
+      ModelRunner::create(model, pool, std::move(*device));
   if (!runner)
     return runner.status();
   Timeline timeline(pool.threads());

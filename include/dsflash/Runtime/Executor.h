@@ -8,6 +8,7 @@
 #ifndef DSFLASH_RUNTIME_EXECUTOR_H
 #define DSFLASH_RUNTIME_EXECUTOR_H
 
+#include "dsflash/Runtime/Device.h"
 #include "dsflash/Runtime/Model.h"
 #include "dsflash/Runtime/ThreadPool.h"
 
@@ -55,8 +56,10 @@ public:
   /// Resolves the entries of a model whose weights are bound. Errors, all
   /// listed: an entry that is missing, a tensor whose name is not known or
   /// whose type or row size does not fit.
-  static Result<std::unique_ptr<Executor>> create(const Model &model,
-                                                  ThreadPool &pool);
+  /// `device` runs the kernels; null: the host does.
+  static Result<std::unique_ptr<Executor>>
+  create(const Model &model, ThreadPool &pool,
+         std::unique_ptr<Device> device = nullptr);
   Executor(const Executor &) = delete;
   Executor &operator=(const Executor &) = delete;
 
@@ -64,7 +67,8 @@ public:
   /// Elements of a row of that tensor; 0 if no entry takes it.
   int64_t rowElements(Tensor tensor) const { return widths[size_t(tensor)]; }
 
-  /// Runs an entry. Error: it returned a failure code. `probe` may be empty.
+  /// Runs an entry. Errors: it returned a failure code, a kernel failed on its
+  /// device. `probe` may be empty.
   Status run(Entry entry, const TensorBuffers &buffers,
              const std::vector<void *> &states, const CallExtents &extents,
              const ProbeFunction &probe = {});
@@ -84,12 +88,14 @@ private:
     void operator()(void *memory) const;
   };
 
-  Executor(const Model &model, ThreadPool &pool) : model(model), pool(pool) {}
+  Executor(const Model &model, ThreadPool &pool, std::unique_ptr<Device> device)
+      : model(model), pool(pool), device(std::move(device)) {}
   Status resolve(Entry entry);
   Status growWorkspace(int64_t bytes);
 
   const Model &model;
   ThreadPool &pool;
+  std::unique_ptr<Device> device;
   Timeline *recorder = nullptr;
   std::array<Binding, kEntryCount> bindings;
   std::array<int64_t, kTensorCount> widths{};
