@@ -2,8 +2,10 @@
 
 #include "dsflash/Runtime/Device.h"
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 namespace fs = std::filesystem;
@@ -12,7 +14,7 @@ using namespace dsflash;
 namespace {
 
 constexpr const char *kHost = "cpu";
-constexpr const char *kLibraryDevices[] = {"simt"};
+constexpr std::string_view kLibraryDevices[] = {"simt"};
 
 /// Where an installation or a build has the device's library, then its name
 /// alone, for the loader to search.
@@ -52,20 +54,21 @@ Result<const dsf_device *> openDevice(const std::string &name) {
 
 std::string dsflash::deviceNames() {
   std::string names = kHost;
-  for (const char *name : kLibraryDevices)
-    names += std::string(", ") + name;
+  for (std::string_view name : kLibraryDevices)
+    names.append(", ").append(name);
   return names;
 }
 
 Result<std::unique_ptr<Device>> Device::open(const std::string &name,
                                              const dsf_module &module) {
-  bool isHost = name == kHost;
-  if (isHost && module.device)
-    return Status::error("--device", std::string("the model was compiled for ") +
-                                         module.device +
-                                         "; use --device=simt");
-  if (isHost)
+  if (name == kHost)
     return std::unique_ptr<Device>();
+  if (std::find(std::begin(kLibraryDevices), std::end(kLibraryDevices), name) ==
+      std::end(kLibraryDevices))
+    return Status::error("--device", "'" + name +
+                                         "' is not built into this runtime; "
+                                         "it has " +
+                                         deviceNames());
   if (!module.device)
     return Status::error("--device", "the model was compiled for the cpu, not "
                                      "for '" +

@@ -76,6 +76,11 @@ void Executor::FreeDelete::operator()(void *memory) const { std::free(memory); }
 Result<std::unique_ptr<Executor>>
 Executor::create(const Model &model, ThreadPool &pool,
                  std::unique_ptr<Device> device) {
+  if (!device && model.module().device)
+    return Status::error(model.path(),
+                         std::string("the model was compiled for ") +
+                             model.module().device +
+                             "; it runs on a device, as --device=simt");
   std::unique_ptr<Executor> executor(
       new Executor(model, pool, std::move(device)));
   size_t needed = model.drafts() ? kEntryCount : 1;

@@ -81,7 +81,7 @@ TEST_F(ModelTest, ManifestFaultsAreAllListed) {
                                  "eos_token_id": 2147483648})");
   std::string error = openError();
   EXPECT_TRUE(contains(error, "format 9, this runtime reads format 1"));
-  EXPECT_TRUE(contains(error, "ABI version 8, this runtime needs version 1"));
+  EXPECT_TRUE(contains(error, "ABI version 8, this runtime needs version 2"));
   EXPECT_TRUE(contains(error, "'weights' must be a string"));
   EXPECT_TRUE(contains(error, "'bos_token_id' must be an integer of 64 bits"));
   EXPECT_TRUE(contains(error, "'eos_token_id' is no token id"));
@@ -90,7 +90,7 @@ TEST_F(ModelTest, ManifestFaultsAreAllListed) {
 TEST_F(ModelTest, OtherAbiVersionNamesBoth) {
   writeArtifact("fake_other_abi");
   EXPECT_TRUE(contains(openError(), "model.so: the model was compiled for ABI "
-                                    "version 7, this runtime needs version 1"));
+                                    "version 7, this runtime needs version 2"));
 }
 
 TEST_F(ModelTest, MissingCpuFeaturesAreNamed) {

@@ -301,14 +301,17 @@ TEST_F(RunToolTest, InputErrorsExitWithOne) {
   writeArtifact("fake_other_abi");
   EXPECT_EQ(run(ids("[0]")), 1);
   EXPECT_TRUE(contains(firstError(), "ABI version 7, this runtime needs "
-                                     "version 1"));
+                                     "version 2"));
   writeArtifact("fake_features");
   EXPECT_EQ(run(ids("[0]")), 1);
   EXPECT_TRUE(contains(firstError(), "no-such-unit, nor-this"));
   writeArtifact();
   EXPECT_EQ(run(ids("[0]") + "--device cuda"), 1);
   EXPECT_EQ(firstError(), "dsflash-run: error: --device: 'cuda' is not built "
-                          "into this dsflash-run");
+                          "into this runtime; it has cpu, simt");
+  EXPECT_EQ(run(ids("[0]") + "--device simt"), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: --device: the model was "
+                          "compiled for the cpu, not for 'simt'");
   EXPECT_EQ(run(ids("[0]") + "--prefill=bounded"), 1);
   EXPECT_TRUE(contains(firstError(), "--prefill: "));
   EXPECT_EQ(run(ids("[0]") + "--weights " + root + "/none"), 1);

@@ -19,8 +19,8 @@ std::string deviceNames();
 class Device {
 public:
   /// Null for "cpu", which needs no device. Errors: a device of this name is
-  /// not installed; the module was compiled for another kind of target; the
-  /// device does not take the module's code.
+  /// not installed; the module was compiled for the host; the device does not
+  /// take the module's code.
   static Result<std::unique_ptr<Device>> open(const std::string &name,
                                               const dsf_module &module);
   ~Device();

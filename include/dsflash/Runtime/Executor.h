@@ -54,7 +54,7 @@ using ProbeFunction =
 class Executor {
 public:
   /// Resolves the entries of a model whose weights are bound. Errors, all
-  /// listed: an entry that is missing, a tensor whose name is not known or
+  /// listed: a module for a device without one, an entry that is missing, a tensor whose name is not known or
   /// whose type or row size does not fit.
   /// `device` runs the kernels; null: the host does.
   static Result<std::unique_ptr<Executor>>
