@@ -1,6 +1,6 @@
 """Compares a compiled model with what the oracle computed (test/golden/README.md says how near).
 
-    check_golden.py BIN_DIR WORK_DIR MODEL ideal|reference
+    check_golden.py BIN_DIR WORK_DIR MODEL ideal|reference [DEVICE]
 """
 
 import pathlib
@@ -110,11 +110,11 @@ def check_reference(tools, model, golden, report, artifact=None):
 
 
 def main():
-    bin_dir, work_dir, model, mode = sys.argv[1:]
+    bin_dir, work_dir, model, mode, *device = sys.argv[1:]
     model = pathlib.Path(model)
     golden = read_golden(model, mode)
     report = Report()
-    {"ideal": check_ideal, "reference": check_reference}[mode](Tools(bin_dir, work_dir), model, golden, report)
+    {"ideal": check_ideal, "reference": check_reference}[mode](Tools(bin_dir, work_dir, *device), model, golden, report)
     sys.exit(report.failed > 0)
 
 
