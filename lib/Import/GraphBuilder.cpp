@@ -68,7 +68,7 @@ FormatAttr GraphBuilder::indexFormat() {
 WindowType GraphBuilder::windowType() {
   return WindowType::get(getContext(), config.allLayers(),
                          config.sliding_window + slack(), config.head_dim,
-                         activationFormat());
+                         activationFormat(), /*positions=*/false);
 }
 
 GlobalKVType GraphBuilder::globalKVType(int64_t ratio) {

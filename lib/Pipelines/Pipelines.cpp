@@ -20,10 +20,13 @@ static void addCleanup(OpPassManager &passes) {
 
 void mlir::dsflash::buildPhasesPipeline(OpPassManager &passes,
                                         const PhasesPipelineOptions &options) {
+  if (options.checked)
+    passes.addPass(createInsertChecksPass());
   passes.addPass(createLegalizeNumericsPass({options.numerics}));
   if (!options.probes)
     passes.addPass(createStripProbesPass());
   passes.addPass(createLowerStructurePass());
+  passes.addPass(createDeriveReplayPass());
   passes.addPass(createVerifyStatePass());
   addCleanup(passes);
 }

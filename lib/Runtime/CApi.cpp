@@ -4,6 +4,7 @@
 
 #include "dsflash/Runtime/ModelRunner.h"
 #include "dsflash/Runtime/Sampler.h"
+#include "dsflash/Runtime/SessionFile.h"
 
 #include <algorithm>
 #include <memory>
@@ -66,7 +67,8 @@ struct dsf_session {
 
   int64_t length() const { return session.length() + int64_t(waiting.size()); }
   dsf_status feed(const int32_t *ids, int64_t count, bool more);
-  void truncate(int64_t length);
+  Status truncate(int64_t length);
+  void clear();
 
   std::shared_ptr<const Model> model;
   ThreadPool pool;
@@ -75,8 +77,6 @@ struct dsf_session {
   Sampler sampler;
   /// Appended, but not computed yet.
   std::vector<int32_t> waiting;
-  /// Most positions that were ever computed since the sequence was empty.
-  int64_t reached = 0;
   bool hasLogits = false;
 
 private:
@@ -105,7 +105,7 @@ dsf_status dsf_session::feed(const int32_t *ids, int64_t count, bool more) {
     status = checkLogits("session, position " + std::to_string(length() - 1),
                          runner->logits(0, 0), module.vocab_size);
   if (!status) {
-    truncate(0);
+    clear();
     return fail(DSF_ERROR_RUN, status);
   }
   hasLogits = !more;
@@ -124,22 +124,22 @@ Status dsf_session::compute(bool more) {
     done += count;
   }
   waiting.erase(waiting.begin(), waiting.begin() + int64_t(ready));
-  reached = std::max(reached, session.length());
   return Status();
 }
 
-void dsf_session::truncate(int64_t newLength) {
+Status dsf_session::truncate(int64_t newLength) {
   std::vector<int32_t> tokens = session.tokens();
   tokens.insert(tokens.end(), waiting.begin(), waiting.end());
-  tokens.resize(size_t(newLength));
-  int64_t keep =
-      std::min(session.length(), std::max<int64_t>(newLength - 1, 0));
-  // Rings hold a draft block more than a window: so far back nothing that is
-  // still needed was written over.
-  if (reached - keep > model->module().draft_block)
-    keep = reached = 0;
-  session.truncate(keep);
-  waiting.assign(tokens.begin() + keep, tokens.end());
+  int64_t computed = session.length();
+  int64_t kept = std::min(computed, std::max<int64_t>(newLength - 1, 0));
+  waiting.assign(tokens.begin() + kept, tokens.begin() + newLength);
+  hasLogits = false;
+  return kept < computed ? dropTokens(*runner, session, kept) : Status();
+}
+
+void dsf_session::clear() {
+  session.truncate(0);
+  waiting.clear();
   hasLogits = false;
 }
 
@@ -222,18 +222,21 @@ dsf_session_options dsf_default_session_options(void) {
   return {1, sampling.temperature, sampling.topP, sampling.seed};
 }
 
-dsf_status dsf_session_create(const dsf_model *model,
-                              const dsf_session_options *options,
-                              dsf_session **session) {
+/// Makes an empty session; `fill` gives it its sequence.
+template <typename Fill>
+static dsf_status createSession(const char *function, const dsf_model *model,
+                                const dsf_session_options *options,
+                                dsf_session **session, Fill fill) {
   if (!model || !session)
-    return nullArgument(__func__);
+    return nullArgument(function);
   dsf_session_options chosen =
       options ? *options : dsf_default_session_options();
   if (chosen.threads < 0 || !(chosen.temperature >= 0) ||
       !(chosen.top_p >= 0 && chosen.top_p <= 1))
     return fail(DSF_ERROR_ARGUMENT,
-                "dsf_session_create: threads and temperature must not be "
-                "negative, top_p lies in [0, 1]");
+                std::string(function) +
+                    ": threads and temperature must not be negative, top_p "
+                    "lies in [0, 1]");
   return guarded([&] {
     Result<Session> empty = Session::create(model->model->module());
     if (!empty)
@@ -247,8 +250,60 @@ dsf_status dsf_session_create(const dsf_model *model,
     if (!runner)
       return fail(DSF_ERROR_MODEL, runner.status());
     created->runner = std::move(*runner);
+    if (dsf_status status = fill(*created); status != DSF_OK)
+      return status;
     *session = created.release();
     return DSF_OK;
+  });
+}
+
+dsf_status dsf_session_create(const dsf_model *model,
+                              const dsf_session_options *options,
+                              dsf_session **session) {
+  return createSession(__func__, model, options, session,
+                       [](dsf_session &) { return DSF_OK; });
+}
+
+dsf_status dsf_session_restore(const dsf_model *model,
+                               const dsf_session_options *options,
+                               const char *path, dsf_session **session) {
+  if (!path)
+    return nullArgument(__func__);
+  return createSession(
+      __func__, model, options, session, [&](dsf_session &created) {
+        Result<Continuation> loaded = loadSession(path, *created.runner);
+        if (!loaded)
+          return fail(DSF_ERROR_INPUT, loaded.status());
+        created.session = std::move(loaded->session);
+        created.waiting = std::move(loaded->waiting);
+        return DSF_OK;
+      });
+}
+
+dsf_status dsf_session_fork(const dsf_session *from,
+                            const dsf_session_options *options,
+                            dsf_session **session) {
+  if (!from)
+    return nullArgument(__func__);
+  dsf_model model{from->model};
+  return createSession(
+      __func__, &model, options, session, [&](dsf_session &created) {
+        Result<Session> copy = from->session.fork(0);
+        if (!copy)
+          return fail(DSF_ERROR_MEMORY, copy.status());
+        created.session = std::move(*copy);
+        created.waiting = from->waiting;
+        return DSF_OK;
+      });
+}
+
+dsf_status dsf_session_save(const dsf_session *session, const char *path) {
+  if (!session || !path)
+    return nullArgument(__func__);
+  return guarded([&] {
+    Status saved =
+        saveSession(path, *session->model, session->session, session->waiting);
+    return saved ? DSF_OK : fail(DSF_ERROR_RUN, saved);
   });
 }
 
@@ -306,7 +361,9 @@ dsf_status dsf_session_truncate(dsf_session *session, int64_t length) {
                     " is outside [0, " + std::to_string(session->length()) +
                     "]");
   return guarded([&] {
-    session->truncate(length);
-    return DSF_OK;
+    Status status = session->truncate(length);
+    if (!status)
+      session->clear();
+    return status ? DSF_OK : fail(DSF_ERROR_RUN, status);
   });
 }

@@ -17,16 +17,22 @@ std::string placeOf(const Session &session, int64_t position) {
 using PickDraft =
     std::function<int32_t(size_t block, int64_t step, const float *logits)>;
 
+/// Drafts of one block and how likely each is to stand.
+struct Drafts {
+  std::vector<int32_t> tokens;
+  std::vector<float> confidences;
+};
+
 /// Drafts `width` tokens in each session, row by row, from the token that each
-/// continues with. Returns [sessions][width].
-Result<std::vector<std::vector<int32_t>>>
+/// continues with.
+Result<std::vector<Drafts>>
 draftBlocks(ModelRunner &runner, const std::vector<Session *> &sessions,
             std::vector<int32_t> previous, int64_t width,
             const PickDraft &pick) {
   if (Status status = runner.draft(sessions, previous); !status)
     return status;
   int64_t vocab = runner.model().module().vocab_size;
-  std::vector<std::vector<int32_t>> drafts(sessions.size());
+  std::vector<Drafts> drafts(sessions.size());
   for (int64_t step = 0; step < width; ++step) {
     if (Status status = runner.markov(step, previous); !status)
       return status;
@@ -37,7 +43,8 @@ draftBlocks(ModelRunner &runner, const std::vector<Session *> &sessions,
       if (Status status = checkLogits(where, logits, vocab); !status)
         return status;
       previous[i] = pick(i, step, logits);
-      drafts[i].push_back(previous[i]);
+      drafts[i].tokens.push_back(previous[i]);
+      drafts[i].confidences.push_back(runner.confidence(i, step));
     }
   }
   return drafts;
@@ -49,22 +56,23 @@ Result<DraftBlock> dsflash::draftGreedy(ModelRunner &runner, Session &session,
                                         int32_t token) {
   const dsf_module &module = runner.model().module();
   DraftBlock block;
-  Result<std::vector<std::vector<int32_t>>> drafts =
+  Result<std::vector<Drafts>> drafts =
       draftBlocks(runner, {&session}, {token}, module.draft_block,
-                  [&](size_t i, int64_t step, const float *logits) {
+                  [&](size_t, int64_t, const float *logits) {
                     block.logits.insert(block.logits.end(), logits,
                                         logits + module.vocab_size);
-                    block.confidence.push_back(runner.confidence(i, step));
                     return argmax(logits, module.vocab_size);
                   });
   if (!drafts)
     return drafts.status();
-  block.tokens = std::move(drafts->front());
+  block.tokens = std::move(drafts->front().tokens);
+  block.confidence = std::move(drafts->front().confidences);
   return block;
 }
 
-DraftingLoop::DraftingLoop(ModelRunner &runner, int64_t width)
-    : runner(runner), width(width) {
+DraftingLoop::DraftingLoop(ModelRunner &runner, int64_t width,
+                           std::optional<StepCosts> costs)
+    : runner(runner), width(width), costs(costs) {
   if (width > 0)
     total.accepted.assign(size_t(width) + 1, 0);
 }
@@ -114,12 +122,16 @@ Status DraftingLoop::propose(const std::vector<DecodeState *> &states) {
     sampler.distribution(logits, vocab, distribution);
     return sampler.draw(distribution);
   };
-  Result<std::vector<std::vector<int32_t>>> drafts =
+  Result<std::vector<Drafts>> drafts =
       draftBlocks(runner, sessions, tokens, width, pick);
   if (!drafts)
     return drafts.status();
-  for (size_t block = 0; block < drafting.size(); ++block)
-    proposals[drafting[block]].tokens = std::move((*drafts)[block]);
+  for (size_t block = 0; block < drafting.size(); ++block) {
+    Drafts &drawn = (*drafts)[block];
+    if (costs)
+      drawn.tokens.resize(size_t(verifiedLength(drawn.confidences, *costs)));
+    proposals[drafting[block]].tokens = std::move(drawn.tokens);
+  }
   return Status();
 }
 

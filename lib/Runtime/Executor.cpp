@@ -1,6 +1,7 @@
 //===- Executor.cpp - Calls the entries of a compiled model ---------------===//
 
 #include "dsflash/Runtime/Executor.h"
+#include "dsflash/Runtime/CheckReports.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,8 +11,11 @@ using namespace dsflash;
 
 namespace {
 
-constexpr const char *kEntryNames[kEntryCount] = {"forward", "draft_context",
-                                                  "draft", "markov"};
+/// Entries of every model; the others draft.
+constexpr size_t kBackboneEntries = 2;
+
+constexpr const char *kEntryNames[kEntryCount] = {
+    "forward", "replay", "draft_context", "draft", "markov"};
 
 struct TensorRow {
   const char *name;
@@ -47,6 +51,7 @@ constexpr int64_t kWorkspaceAlignment = 64;
 struct CallContext {
   ThreadPool *pool;
   const ProbeFunction *probe;
+  CheckReports *reports;
   Device *device;
 };
 
@@ -63,6 +68,12 @@ void launch(void *user, int32_t kernel, int64_t items, const void *arguments,
 void passProbe(void *user, int32_t probe, int64_t layer, void *data,
                int64_t rows) {
   (*static_cast<CallContext *>(user)->probe)(probe, layer, data, rows);
+}
+
+void takeReport(void *user, int32_t check, int64_t layer, int64_t position,
+                int64_t found, int64_t expected, int64_t slot) {
+  static_cast<CallContext *>(user)->reports->add(
+      {check, layer, position, found, expected, slot});
 }
 
 } // namespace
@@ -83,7 +94,7 @@ Executor::create(const Model &model, ThreadPool &pool,
                              "; it runs on a device, as --device=simt");
   std::unique_ptr<Executor> executor(
       new Executor(model, pool, std::move(device)));
-  size_t needed = model.drafts() ? kEntryCount : 1;
+  size_t needed = model.drafts() ? kEntryCount : kBackboneEntries;
   Status faults;
   for (size_t i = 0; i < needed; ++i)
     faults.add(executor->resolve(Entry(i)));
@@ -157,8 +168,9 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
   for (Tensor tensor : binding.tensors)
     pointers.push_back(buffers[size_t(tensor)]);
 
-  CallContext context{&pool, &probe, device.get()};
-  dsf_env env{&context, parallelFor, probe ? passProbe : nullptr,
+  CheckReports reports;
+  CallContext context{&pool, &probe, &reports, device.get()};
+  dsf_env env{&context, parallelFor, probe ? passProbe : nullptr, takeReport,
               device ? launch : nullptr};
   dsf_call call{&env,
                 model.weights()->slots(),
@@ -171,5 +183,8 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
     return Status::error(std::string("entry '") + entryName(entry) + "'",
                          "compiled code failed with code " +
                              std::to_string(code));
-  return device ? device->takeStatus() : Status();
+  Status status = reports.status(model.module());
+  if (device)
+    status.add(device->takeStatus());
+  return status;
 }

@@ -51,14 +51,15 @@ Status Generator::checkPrompts(
   for (size_t i = 0; i < prompts.size(); ++i) {
     std::string where = "prompt " + std::to_string(i);
     auto count = int64_t(prompts[i].size());
-    if (count == 0)
+    int64_t length = count + (before ? before->length() : 0);
+    if (count == 0 && (!before || before->waiting.empty()))
       faults.add(where, "no tokens");
-    if (count > module.max_positions)
+    if (length > module.max_positions)
       faults.add(where,
-                 std::to_string(count) + " tokens, the model has at most " +
+                 std::to_string(length) + " tokens, the model has at most " +
                      std::to_string(module.max_positions) + " positions");
-    faults.add(
-        checkTokens(where, prompts[i].data(), count, 0, module.vocab_size));
+    faults.add(checkTokens(where, prompts[i].data(), count, length - count,
+                           module.vocab_size));
   }
   return faults;
 }
@@ -67,19 +68,30 @@ Status
 Generator::createSequences(const std::vector<std::vector<int32_t>> &prompts) {
   sequences.clear();
   for (const std::vector<int32_t> &prompt : prompts) {
-    Result<Session> session =
-        Session::create(module, int64_t(sequences.size()));
+    Result<Session> session = createSession(int64_t(sequences.size()));
     if (!session)
       return session.status();
     SequenceResult result;
-    result.promptTokens = prompt;
+    result.firstPosition = session->length();
+    if (before)
+      result.promptTokens = before->waiting;
+    result.promptTokens.insert(result.promptTokens.end(), prompt.begin(),
+                               prompt.end());
+    stats.reusedTokens += result.firstPosition;
+    stats.promptTokens +=
+        result.firstPosition + int64_t(result.promptTokens.size());
     sequences.push_back(
         {{std::move(*session), Sampler(options.sampling), 0, {}, {}},
          TextStream(options.stops),
-         std::move(result)});
-    stats.promptTokens += int64_t(prompt.size());
+         std::move(result),
+         {}});
   }
+  before.reset();
   return Status();
+}
+
+Result<Session> Generator::createSession(int64_t index) const {
+  return before ? before->session.fork(index) : Session::create(module, index);
 }
 
 Result<std::vector<SequenceResult>>
@@ -92,7 +104,12 @@ Generator::run(const std::vector<std::vector<int32_t>> &prompts) {
 
   Clock::time_point start = Clock::now();
   runner.setObserver(trace);
-  Status status = readPrompts();
+  // Logits and observations are wanted of every position of every sequence.
+  Status status;
+  if (!options.keepLogits && !trace)
+    status = readSharedPrefix();
+  if (status)
+    status = readPrompts();
   runner.setObserver(nullptr);
   if (!status)
     return status;
@@ -106,9 +123,50 @@ Generator::run(const std::vector<std::vector<int32_t>> &prompts) {
   finishStatistics();
 
   std::vector<SequenceResult> results;
-  for (Sequence &sequence : sequences)
+  for (Sequence &sequence : sequences) {
+    sequence.waiting = uncomputed(sequence);
     results.push_back(std::move(sequence.result));
+  }
   return results;
+}
+
+/// Tokens that all prompts begin with; at least one is left of each.
+static int64_t
+sharedPrefix(const std::vector<std::vector<int32_t>> &prompts) {
+  const std::vector<int32_t> &first = prompts.front();
+  size_t length = first.size() - 1;
+  for (const std::vector<int32_t> &prompt : prompts) {
+    length = std::min(length, prompt.size() - 1);
+    auto end = first.begin() + int64_t(length);
+    length = size_t(std::mismatch(first.begin(), end, prompt.begin()).first -
+                    first.begin());
+  }
+  return int64_t(length);
+}
+
+Status Generator::readSharedPrefix() {
+  if (sequences.size() < 2)
+    return Status();
+  std::vector<std::vector<int32_t>> prompts;
+  for (const Sequence &sequence : sequences)
+    prompts.push_back(sequence.result.promptTokens);
+  int64_t shared = sharedPrefix(prompts);
+  Sequence &first = sequences.front();
+  while (first.promptRead < shared && !isInterrupted())
+    if (Status status = readChunk({&first}, shared - first.promptRead);
+        !status)
+      return status;
+  if (first.promptRead == 0)
+    return Status();
+  for (size_t i = 1; i < sequences.size(); ++i) {
+    Result<Session> session = first.state.session.fork(int64_t(i));
+    if (!session)
+      return session.status();
+    sequences[i].state.session = std::move(*session);
+    sequences[i].promptRead = first.promptRead;
+    stats.reusedTokens += first.promptRead;
+  }
+  return Status();
 }
 
 Status Generator::readPrompts() {
@@ -121,25 +179,27 @@ Status Generator::readPrompts() {
       return Status();
     TimelineScope span(runner.timeline(), "prompt chunk", "sequences",
                        int64_t(batch.size()));
-    if (Status status = readChunk(batch); !status)
+    if (Status status = readChunk(batch, options.chunk); !status)
       return status;
     if (callbacks.progress)
       callbacks.progress(
           std::accumulate(sequences.begin(), sequences.end(), int64_t(0),
                           [](int64_t sum, const Sequence &sequence) {
-                            return sum + sequence.promptRead;
+                            return sum + sequence.result.firstPosition +
+                                   sequence.promptRead;
                           }),
           stats.promptTokens);
   }
 }
 
-Status Generator::readChunk(std::vector<Sequence *> &batch) {
+Status Generator::readChunk(const std::vector<Sequence *> &batch,
+                            int64_t limit) {
   std::vector<SequenceInput> inputs;
   std::vector<int64_t> counts;
   for (Sequence *sequence : batch) {
     const std::vector<int32_t> &prompt = sequence->result.promptTokens;
     int64_t left = int64_t(prompt.size()) - sequence->promptRead;
-    int64_t count = std::min(left, options.chunk);
+    int64_t count = std::min({left, limit, options.chunk});
     int64_t outputs = options.keepLogits ? count : count == left;
     inputs.push_back({&sequence->state.session,
                       prompt.data() + sequence->promptRead, count, outputs});
@@ -173,13 +233,13 @@ Status Generator::finishChunk(Sequence &sequence, size_t input, int64_t count,
     result.promptLogits.insert(result.promptLogits.end(), logits,
                                logits + outputs * module.vocab_size);
   }
-  auto length = int64_t(result.promptTokens.size());
-  if (sequence.promptRead < length)
+  if (sequence.promptRead < int64_t(result.promptTokens.size()))
     return Status();
   const float *logits = runner.logits(input, outputs - 1);
+  const Session &session = sequence.state.session;
   if (Status status = checkLogits(
-          "sequence " + std::to_string(sequence.state.session.index()) +
-              ", position " + std::to_string(length - 1),
+          "sequence " + std::to_string(session.index()) + ", position " +
+              std::to_string(session.length() - 1),
           logits, module.vocab_size);
       !status)
     return status;
@@ -206,8 +266,24 @@ Status Generator::traceDrafts(Sequence &sequence) {
   return Status();
 }
 
+Result<DraftingLoop> Generator::createLoop() {
+  bool decodes =
+      std::any_of(sequences.begin(), sequences.end(),
+                  [](const Sequence &sequence) { return !sequence.finished; });
+  if (!options.scheduleDrafts || options.draftWidth == 0 || !decodes)
+    return DraftingLoop(runner, options.draftWidth);
+  Result<StepCosts> costs = measureStepCosts(runner, options.draftWidth);
+  if (!costs)
+    return costs.status();
+  bool pays = isWorthDrafting(options.draftWidth, *costs);
+  return DraftingLoop(runner, pays ? options.draftWidth : 0, *costs);
+}
+
 Status Generator::decode() {
-  DraftingLoop loop(runner, options.draftWidth);
+  Result<DraftingLoop> created = createLoop();
+  if (!created)
+    return created.status();
+  DraftingLoop &loop = *created;
   std::vector<Sequence *> active;
   std::vector<DecodeState *> states;
   while (true) {
@@ -232,9 +308,7 @@ Status Generator::decode() {
       for (size_t i = 0; i < state.gained.size() && !sequence->finished; ++i)
         takeToken(*sequence, state.gained[i], state.gainedLogits[i]);
       if (sequence->finished)
-        state.session.truncate(int64_t(sequence->result.promptTokens.size() +
-                                       sequence->result.tokens.size()) -
-                               1);
+        state.session.truncate(lengthOf(*sequence) - 1);
     }
   }
   stats.steps = loop.counts();
@@ -280,12 +354,31 @@ void Generator::emit(Sequence &sequence, const std::string &text) {
     callbacks.text(sequence.state.session.index(), text);
 }
 
+int64_t Generator::lengthOf(const Sequence &sequence) {
+  const SequenceResult &result = sequence.result;
+  return result.firstPosition +
+         int64_t(result.promptTokens.size() + result.tokens.size());
+}
+
+std::vector<int32_t> Generator::uncomputed(const Sequence &sequence) {
+  std::vector<int32_t> tokens = sequence.result.promptTokens;
+  tokens.insert(tokens.end(), sequence.result.tokens.begin(),
+                sequence.result.tokens.end());
+  int64_t computed =
+      sequence.state.session.length() - sequence.result.firstPosition;
+  return {tokens.begin() + computed, tokens.end()};
+}
+
 int64_t Generator::roomFor(const Sequence &sequence) const {
   // The last token drawn is never computed.
-  int64_t positions =
-      module.max_positions + 1 - int64_t(sequence.result.promptTokens.size());
-  return std::min(options.maxTokens, positions) -
-         int64_t(sequence.result.tokens.size());
+  return std::min(
+      options.maxTokens - int64_t(sequence.result.tokens.size()),
+      module.max_positions + 1 - lengthOf(sequence));
+}
+
+Continuation Generator::takeSequence(size_t index) {
+  Sequence &sequence = sequences[index];
+  return {std::move(sequence.state.session), std::move(sequence.waiting)};
 }
 
 void Generator::finishStatistics() {
@@ -317,7 +410,8 @@ Status dsflash::writeLogits(const std::string &path,
                        logits.data()});
     };
     positions.emplace_back(result.promptTokens.size());
-    std::iota(positions.back().begin(), positions.back().end(), 0);
+    std::iota(positions.back().begin(), positions.back().end(),
+              int32_t(result.firstPosition));
     add("tokens", result.promptTokens);
     add("positions", positions.back());
     addLogits("logits", result.promptLogits);

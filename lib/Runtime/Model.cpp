@@ -127,6 +127,7 @@ Status checkTable(const dsf_module &module, const std::string &where) {
               saneTable(module.weights, module.weight_count) &&
               saneTable(module.states, module.state_count) &&
               saneTable(module.probes, module.probe_count) &&
+              saneTable(module.checks, module.check_count) &&
               saneTable(module.kernels, module.kernel_count),
           "list of tables");
   require(!module.device || module.device_code, "device code");
@@ -147,6 +148,8 @@ Status checkTable(const dsf_module &module, const std::string &where) {
   }
   for (int64_t i = 0; i < module.probe_count; ++i)
     require(saneProbe(module.probes[i]), "probe " + std::to_string(i));
+  for (int64_t i = 0; i < module.check_count; ++i)
+    require(module.checks[i].name, "check " + std::to_string(i));
   return faults;
 }
 

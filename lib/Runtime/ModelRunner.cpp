@@ -60,9 +60,9 @@ ModelRunner::checkInputs(const std::vector<SequenceInput> &inputs) const {
   return faults;
 }
 
-void ModelRunner::addLookback(const Session &session) {
+void ModelRunner::addLookback(const Session &session, int64_t firstPosition) {
   for (int64_t back = 1; back <= compiled.module().look_back; ++back) {
-    int64_t position = session.length() - back;
+    int64_t position = firstPosition - back;
     lookback.push_back(position < 0 ? -1 : session.tokens()[size_t(position)]);
   }
 }
@@ -96,7 +96,7 @@ Status ModelRunner::forward(const std::vector<SequenceInput> &inputs) {
     assert(input.outputs <= input.count && "an output is a row");
     rows.add(*input.session, input.session->length(), input.count);
     tokenIds.insert(tokenIds.end(), input.tokens, input.tokens + input.count);
-    addLookback(*input.session);
+    addLookback(*input.session, input.session->length());
     firstOutput.push_back(int64_t(outputRows.size()));
     for (int64_t i = rows.rows() - input.outputs; i < rows.rows(); ++i)
       outputRows.push_back(int32_t(i));
@@ -122,6 +122,27 @@ Status ModelRunner::forward(const std::vector<SequenceInput> &inputs) {
   for (const SequenceInput &input : inputs)
     input.session->append(input.tokens, input.count);
   return Status();
+}
+
+Status ModelRunner::replay(Session &session) {
+  int64_t count =
+      std::min(session.length(), compiled.module().sliding_window);
+  if (count == 0)
+    return Status();
+  int64_t first = session.length() - count;
+  rows.clear();
+  rows.add(session, first, count);
+  tokenIds.assign(session.tokens().begin() + first, session.tokens().end());
+  lookback.clear();
+  addLookback(session, first);
+  features.resize(size_t(count * exec->rowElements(Tensor::Features)));
+  TensorBuffers buffers{};
+  setBuffer(buffers, Tensor::Tokens, tokenIds.data());
+  setBuffer(buffers, Tensor::Lookback, lookback.data());
+  setBuffer(buffers, Tensor::Features, features.data());
+  if (Status status = run(Entry::Replay, rows, 0, buffers); !status)
+    return status;
+  return compiled.drafts() ? draftContext({count}) : Status();
 }
 
 const float *ModelRunner::logits(size_t input, int64_t output) const {

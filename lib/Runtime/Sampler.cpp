@@ -13,9 +13,12 @@ Status dsflash::checkLogits(const std::string &where, const float *logits,
   bool any = false;
   for (int64_t i = 0; i < vocab; ++i) {
     if (std::isnan(logits[i]) || logits[i] == INFINITY)
-      return Status::error(where,
-                           "the logit of token " + std::to_string(i) + " is " +
-                               (std::isnan(logits[i]) ? "NaN" : "infinite"));
+      return Status::error(
+          where, "the logit of token " + std::to_string(i) + " is " +
+                     (std::isnan(logits[i])
+                          ? "NaN (dsflash-compile --checked names the layer "
+                            "and operation that made it)"
+                          : "infinite"));
     any |= logits[i] > -INFINITY;
   }
   return any ? Status() : Status::error(where, "all logits are -infinity");

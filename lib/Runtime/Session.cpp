@@ -17,6 +17,7 @@ static constexpr int64_t kReservedPositions = 1 << 20;
 Result<Session> Session::create(const dsf_module &module, int64_t index) {
   Session session;
   session.number = index;
+  session.module = &module;
   session.history.reserve(
       size_t(std::min(module.max_positions, kReservedPositions)));
   if (module.state_bytes == 0)
@@ -29,19 +30,36 @@ Result<Session> Session::create(const dsf_module &module, int64_t index) {
         "session", "cannot reserve " + std::to_string(module.state_bytes) +
                        " bytes of address space: " + std::strerror(errno));
   session.range = range;
-  session.bytes = size_t(module.state_bytes);
   return session;
+}
+
+Result<Session> Session::fork(int64_t index) const {
+  Result<Session> copy = create(*module, index);
+  if (!copy)
+    return copy;
+  copy->history = history;
+  for (int64_t i = 0; i < module->state_count; ++i) {
+    const dsf_state &state = module->states[i];
+    std::memcpy(copy->plane(state), plane(state),
+                size_t(usedRows(state, length()) * state.row_bytes));
+  }
+  return copy;
+}
+
+int64_t dsflash::usedRows(const dsf_state &plane, int64_t positions) {
+  return plane.positions_per_row ? positions / plane.positions_per_row
+                                 : plane.rows;
 }
 
 Session &Session::operator=(Session &&other) noexcept {
   std::swap(number, other.number);
+  std::swap(module, other.module);
   std::swap(range, other.range);
-  std::swap(bytes, other.bytes);
   std::swap(history, other.history);
   return *this;
 }
 
 Session::~Session() {
   if (range)
-    munmap(range, bytes);
+    munmap(range, size_t(module->state_bytes));
 }

@@ -19,7 +19,7 @@ double Statistics::tokensPerStep() const {
 }
 
 double Statistics::promptTokensPerSecond() const {
-  return rate(double(promptTokens), promptSeconds);
+  return rate(double(promptTokens - reusedTokens), promptSeconds);
 }
 
 double Statistics::generateTokensPerSecond() const {
@@ -28,6 +28,7 @@ double Statistics::generateTokensPerSecond() const {
 
 nlohmann::json Statistics::json() const {
   return {{"prompt_tokens", promptTokens},
+          {"reused_tokens", reusedTokens},
           {"generated_tokens", generatedTokens},
           {"load_seconds", loadSeconds},
           {"prompt_seconds", promptSeconds},
@@ -47,6 +48,7 @@ std::string Statistics::line() const {
   std::ostringstream text;
   text << std::fixed << std::setprecision(1) << promptTokens
        << " prompt tokens at " << promptTokensPerSecond() << " tokens/s, "
+       << reusedTokens << " positions reused, "
        << generatedTokens << " generated at " << generateTokensPerSecond()
        << " tokens/s, first after " << std::setprecision(2) << timeToFirstToken
        << " s, ";

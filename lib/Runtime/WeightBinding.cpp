@@ -1,6 +1,7 @@
 //===- WeightBinding.cpp - Checkpoint tensors to a model's slots ----------===//
 
 #include "dsflash/Runtime/WeightBinding.h"
+#include "dsflash/Support/Hash.h"
 #include "dsflash/Tokens/TokenMap.h"
 
 #include <algorithm>
@@ -156,6 +157,27 @@ Result<BoundWeights> BoundWeights::bind(const dsf_module &module,
   if (!binder.faults)
     return binder.faults;
   return bound;
+}
+
+uint64_t BoundWeights::fingerprint() const {
+  constexpr size_t kSampledTensors = 256, kSampledBytes = 64;
+  std::vector<std::string_view> names;
+  for (const auto &[name, entry] : checkpoint.tensors())
+    names.push_back(name);
+  std::sort(names.begin(), names.end());
+  size_t stride = names.size() / kSampledTensors + 1;
+  Hash hash;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const CheckpointIndex::Entry &entry =
+        *checkpoint.find(std::string(names[i]));
+    const TensorInfo &tensor = entry.tensor;
+    hash.add(tensor.name).add(dtypeName(tensor.dtype));
+    hash.add(shapeString(tensor.shape));
+    if (i % stride == 0)
+      hash.add({checkpoint.files()[entry.file].data(tensor),
+                std::min(size_t(tensor.size()), kSampledBytes)});
+  }
+  return hash.digest();
 }
 
 int64_t BoundWeights::bytesRead() const {

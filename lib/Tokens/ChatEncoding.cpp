@@ -41,9 +41,10 @@ public:
           (messages[i].role == Role::System && i > 0))
         lastTurn = i;
 
-    bool startsWithSystem =
-        !messages.empty() && messages[0].role == Role::System;
-    renderHead(startsWithSystem);
+    bool startsWithSystem = !options.continues && !messages.empty() &&
+                            messages[0].role == Role::System;
+    if (!options.continues)
+      renderHead(startsWithSystem);
     for (size_t i = startsWithSystem; i < messages.size();)
       i = renderMessage(i);
     if (messages.empty() || !messages.back().isPrefix) {

@@ -18,7 +18,7 @@ static Type withFormat(Type type, FormatAttr format) {
   return TypeSwitch<Type, Type>(type)
       .Case([&](WindowType window) {
         return WindowType::get(context, window.getLayers(), window.getSlots(),
-                               window.getDim(), format);
+                               window.getDim(), format, window.getPositions());
       })
       .Case<GlobalKVType, IndexKeysType>([&](auto global) {
         return decltype(global)::get(context, global.getRows(), global.getDim(),

@@ -23,7 +23,7 @@ def accepted_histogram(gains, block):
     return np.bincount(np.asarray(gains) - 1, minlength=block + 1).tolist()
 
 
-def check_prompt(tools, artifact, mode, golden, name, block, report):
+def check_prompt(tools, artifact, mode, golden, name, config, report):
     expected = {key.split(".", 2)[2]: value for key, value in golden.items() if key.startswith(f"{name}.{mode}.")}
     tokens, bound = golden[f"{name}.tokens"], NEAR[mode][name]
     steps = STEPS
@@ -38,17 +38,17 @@ def check_prompt(tools, artifact, mode, golden, name, block, report):
     plain = run("--draft=off")
     report.near(f"{name}: last logits", plain["logits"][-1], expected["logits"].ravel(), bound)
     report.equal(f"{name}: first {steps} tokens", plain["generated"][:steps], expected["greedy"][:steps])
-    window = json.loads((tools.work / "config.json").read_text())["sliding_window"]
+    window = config["sliding_window"]
     for chunk in (1, window - 1, window, window + 1):
         if chunk > 1 or len(tokens) < window:
             report.equal(f"{name}: in chunks of {chunk}", run("--draft=off", "--chunk", chunk)["generated"], plain["generated"])
 
     statistics = tools.work / "statistics.json"
-    drafted = run("--stats-json", statistics)
+    drafted = run("--draft", config["dspark_block_size"], "--stats-json", statistics)
     report.equal(f"{name}: with drafts", drafted["generated"], plain["generated"])
     statistics = json.loads(statistics.read_text())
     if mode == "ideal":
-        report.equal(f"{name}: accepted drafts", statistics["accepted"], accepted_histogram(expected["dspark_accepted"], block))
+        report.equal(f"{name}: accepted drafts", statistics["accepted"], accepted_histogram(expected["dspark_accepted"], config["dspark_block_size"]))
     else:
         mean, wanted = statistics["tokens_per_step"], float(expected["dspark_tokens_a_step"].ravel()[0])
         report.check(abs(mean - wanted) <= 0.1 * wanted, f"{name}: {mean:.3f} tokens a step, {wanted:.3f} within 10%")
@@ -65,11 +65,10 @@ def main():
     model = pathlib.Path(model)
     tools, report = Tools(bin_dir, work_dir), Report()
     golden = safetensors.read(model / "golden.safetensors")
-    tools.command("dsflash-compile", model / "config.json", "--emit=config", "-o", tools.work / "config.json")
-    block = json.loads((tools.work / "config.json").read_text())["dspark_block_size"]
+    config = tools.config(model)
     artifact = tools.compile(model, mode, f"--numerics={mode}")
     for name in NEAR[mode]:
-        check_prompt(tools, artifact, mode, golden, name, block, report)
+        check_prompt(tools, artifact, mode, golden, name, config, report)
     if mode == "ideal":
         probed = tools.compile(model, "probed", "--numerics=ideal", "--probes")
         for name in NEAR[mode]:

@@ -24,10 +24,23 @@ class Tools:
             raise SystemExit(f"{tool} {' '.join(map(str, arguments))}\nexit {done.returncode}\n{done.stderr.decode()}")
         return done
 
+    def fail(self, tool, *arguments):
+        """The first line of a run that must fail."""
+        done = subprocess.run([self.bin / tool, *map(str, arguments)], capture_output=True)
+        if done.returncode != 1:
+            raise SystemExit(f"{tool} {' '.join(map(str, arguments))}\nexit {done.returncode}, expected 1\n{done.stderr.decode()}")
+        return done.stderr.decode().splitlines()[0]
+
     def compile(self, model, name, *flags):
         out = self.work / f"{name}.dsflash"
         self.command("dsflash-compile", model, "-o", out, *self.compile_flags, *flags)
         return out
+
+    def config(self, model):
+        """What the compiler reads in a model's config.json."""
+        path = self.work / "config.json"
+        self.command("dsflash-compile", pathlib.Path(model) / "config.json", "--emit=config", "-o", path)
+        return json.loads(path.read_text())
 
     def run(self, artifact, *prompts, logits=False, trace=False, flags=()):
         """Runs token prompts greedily; gives the tensors of --logits and of --trace. `artifact` is a compiled model, or

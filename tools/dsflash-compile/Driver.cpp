@@ -39,6 +39,7 @@ Driver::Driver(const Options &options)
   context.printOpOnDiagnostic(false);
   phasesOptions.numerics = options.numerics;
   phasesOptions.probes = options.probes;
+  phasesOptions.checked = options.checked;
   kernelsOptions.fuseRounding = options.fuseRounding;
 }
 

@@ -68,6 +68,8 @@ static std::optional<int> checkCombination(const Options &options) {
                  " needs --target=nvptx:CHIP");
   if (options.emit == Stage::Cubin && options.output.empty())
     return wrong("-o FILE is needed to write a cubin");
+  if (options.checked && onDevice)
+    return wrong("--checked needs a cpu target: kernels of a GPU cannot report");
   const std::string suffix = ".dsflash";
   const std::string &name = options.output;
   if (options.emit == Stage::Model &&
@@ -115,6 +117,9 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
                  "folder for the text of every stage, numbered");
   app.add_flag("--probes", options.probes,
                "keep the observation points for --trace and --force");
+  app.add_flag("--checked,!--unchecked", options.checked,
+               "verify ring positions, row bounds, expert ids and NaN as the "
+               "model runs");
   app.add_option("--cache-dir", options.cacheFolder,
                  "folder of compiled code (default: dsflash in the user's "
                  "cache folder)");

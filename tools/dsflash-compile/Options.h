@@ -42,6 +42,7 @@ struct Options {
   bool timing = false;
   bool fuseRounding = true;
   bool probes = false;
+  bool checked = DSFLASH_CHECKED;
   /// Whether the user chose a numerics; a text read back has its own.
   bool numericsGiven = false;
 };

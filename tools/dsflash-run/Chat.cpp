@@ -4,9 +4,11 @@
 
 #include "dsflash/Tokens/ChatEncoding.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <iostream>
+#include <optional>
 #include <unistd.h>
 
 using namespace dsflash;
@@ -19,6 +21,8 @@ constexpr const char *kHelp = R"(A line is a message, or a command:
   /system TEXT   sets the system message; without TEXT there is none
   /effort E      reasoning effort: 1 to 100, low, high, xhigh or max
   /clear         forgets the conversation
+  /save FILE     keeps the conversation in a file
+  /load FILE     goes on with a kept conversation
   /quit          ends, as does the end of input
 Ctrl-C ends a reply.
 )";
@@ -53,6 +57,17 @@ public:
   }
 
   Status run() {
+    if (!options.loadSession.empty())
+      if (Status status = load(options.loadSession); !status)
+        return status;
+    Status status = converse();
+    if (status && !options.saveSession.empty())
+      return save(options.saveSession);
+    return status;
+  }
+
+private:
+  Status converse() {
     bool isTerminal = isatty(STDIN_FILENO);
     std::string line;
     while (ask(isTerminal), std::getline(std::cin, line)) {
@@ -70,7 +85,6 @@ public:
     return Status();
   }
 
-private:
   void ask(bool isTerminal) {
     if (isTerminal)
       std::cerr << "> " << std::flush;
@@ -83,7 +97,11 @@ private:
     if (command == "/help") {
       std::cerr << kHelp;
     } else if (command == "/clear") {
-      history.clear();
+      forget();
+    } else if (command == "/save") {
+      return save(argument);
+    } else if (command == "/load") {
+      return load(argument);
     } else if (command == "/system") {
       system = argument;
     } else if (command == "/effort") {
@@ -97,16 +115,78 @@ private:
     return Status();
   }
 
+  void forget() {
+    history.clear();
+    loaded.clear();
+    sequence.reset();
+    encoding.continues = false;
+  }
+
+  Status save(const std::string &path) {
+    if (!sequence)
+      return Status::error("/save", "there is no conversation yet");
+    return saveSession(path, runner.model(), sequence->session,
+                       sequence->waiting);
+  }
+
+  Status load(const std::string &path) {
+    Result<Continuation> kept = loadSession(path, runner);
+    if (!kept)
+      return kept.status();
+    forget();
+    loaded = kept->session.tokens();
+    loaded.insert(loaded.end(), kept->waiting.begin(), kept->waiting.end());
+    // A reply that was cut off ends here.
+    int32_t end = runner.model().manifest().eosToken;
+    if (end >= 0 && !loaded.empty() && loaded.back() != end)
+      loaded.push_back(end);
+    sequence = std::move(*kept);
+    encoding.continues = true;
+    return Status();
+  }
+
+  /// All tokens of the conversation up to the start of a reply.
+  Result<std::vector<int32_t>>
+  encode(const std::vector<ChatMessage> &messages) const {
+    Result<std::vector<int32_t>> turns =
+        encodeChat(*runner.model().tokenizer(), messages, encoding);
+    if (turns)
+      turns->insert(turns->begin(), loaded.begin(), loaded.end());
+    return turns;
+  }
+
+  /// Lets the generator go on behind what the last sequence has in common with
+  /// the prompt; takes that from the prompt.
+  Status reuse(Generator &generator, std::vector<int32_t> &prompt) {
+    if (!sequence || prompt.empty())
+      return Status();
+    const std::vector<int32_t> &tokens = sequence->session.tokens();
+    int64_t most =
+        std::min(sequence->session.length(), int64_t(prompt.size()) - 1);
+    int64_t shared = std::mismatch(tokens.begin(), tokens.begin() + most,
+                                   prompt.begin())
+                         .first -
+                     tokens.begin();
+    if (shared < sequence->session.length())
+      if (Status status = dropTokens(runner, sequence->session, shared);
+          !status)
+        return status;
+    sequence->waiting.clear();
+    generator.continueFrom(std::move(*sequence));
+    sequence.reset();
+    prompt.erase(prompt.begin(), prompt.begin() + shared);
+    return Status();
+  }
+
   /// Adds the message and the streamed reply to the history, or neither.
   Status answer(const std::string &text) {
     std::vector<ChatMessage> messages;
-    if (!system.empty())
+    if (!system.empty() && !encoding.continues)
       messages.push_back(ChatMessage::plain(ChatMessage::Role::System, system));
     messages.insert(messages.end(), history.begin(), history.end());
     ChatMessage question = ChatMessage::plain(ChatMessage::Role::User, text);
     messages.push_back(question);
-    Result<std::vector<int32_t>> prompt =
-        encodeChat(*runner.model().tokenizer(), messages, encoding);
+    Result<std::vector<int32_t>> prompt = encode(messages);
     if (!prompt)
       return prompt.status();
 
@@ -117,9 +197,12 @@ private:
     callbacks.interrupted = [] { return interrupted.load(); };
     Generator generator(runner, options.generation, callbacks);
     InterruptGuard guard;
+    if (Status status = reuse(generator, *prompt); !status)
+      return status;
     Result<std::vector<SequenceResult>> results = generator.run({*prompt});
     if (!results)
       return results.status();
+    sequence = generator.takeSequence(0);
     std::cout << "\n" << std::flush;
     if (options.stats)
       std::cerr << generator.statistics().line() << "\n";
@@ -132,7 +215,12 @@ private:
   const Options &options;
   ChatOptions encoding;
   std::string system;
+  /// Since the start, or behind `loaded`.
   std::vector<ChatMessage> history;
+  /// Tokens of a conversation that was kept.
+  std::vector<int32_t> loaded;
+  /// What was computed last.
+  std::optional<Continuation> sequence;
 };
 
 } // namespace

@@ -141,7 +141,8 @@ json run::describeJson(const Model &model) {
           {"weights",
            describeAll(module.weights, module.weight_count, describeWeight)},
           {"probes",
-           describeAll(module.probes, module.probe_count, describeProbe)}};
+           describeAll(module.probes, module.probe_count, describeProbe)},
+          {"checks", module.check_count}};
 }
 
 std::string run::describeText(const Model &model) {
@@ -181,5 +182,7 @@ std::string run::describeText(const Model &model) {
   out << "weights: " << module.weight_count << " kinds in "
       << module.weight_slots << " slots\n"
       << "observation points: " << module.probe_count << "\n";
+  if (module.check_count)
+    out << "checked: " << module.check_count << " kinds of checks\n";
   return out.str();
 }

@@ -27,6 +27,8 @@ constexpr const char *kExamples = R"(Examples:
   Speed:                   dsflash-run nano.dsflash --raw --prompt "And" --stats --threads 2
   Where the time goes:     dsflash-run nano.dsflash --raw --prompt "And" --profile timeline.json
   Without drafts:          dsflash-run nano.dsflash --raw --prompt "And" --draft off
+  Stop and go on later:    dsflash-run nano.dsflash --raw --prompt "And" --save-session s.session
+                           dsflash-run nano.dsflash --load-session s.session -n 20
   Look inside:             dsflash-run probed.dsflash --tokens ids.json -n 0 --trace seen.safetensors
   What a model needs:      dsflash-run nano.dsflash --describe
 
@@ -140,7 +142,9 @@ private:
 
   void addExecutionOptions() {
     app.add_option("--draft", draft,
-                   "Drafted tokens a step: off, auto or a count")
+                   "Drafted tokens a step: off, a count, or auto: those that "
+                   "pay by their confidence and by the time steps take; with "
+                   "--seed all of a block")
         ->capture_default_str();
     app.add_option("--chunk", options.generation.chunk,
                    "Prompt positions in one call")
@@ -152,6 +156,12 @@ private:
     app.add_option("--device", options.device, "Where to run")
         ->default_val("cpu")
         ->check(CLI::IsMember({"cpu", "cuda", "simt"}));
+    app.add_option("--save-session", options.saveSession,
+                   "Write the sequence at the end, to go on with it later")
+        ->type_name("F");
+    app.add_option("--load-session", options.loadSession,
+                   "Go on with a saved sequence; the prompts come behind it")
+        ->type_name("F");
     app.add_option("--threads", options.threads,
                    "Threads, never more than cores; default all")
         ->check(CLI::PositiveNumber);
@@ -190,8 +200,15 @@ private:
       PromptSource::Kind kind = found->second;
       options.prompts.push_back({kind, promptValues[kind][used[kind]++]});
     }
-    if (options.prompts.empty() && !options.describe && !options.chat)
+    if (options.prompts.empty() && !options.describe && !options.chat &&
+        options.loadSession.empty())
       throw CLI::RequiredError("--prompt, --prompt-file, --tokens or --chat");
+    if (options.prompts.size() > 1 && !options.saveSession.empty())
+      throw CLI::ValidationError("--save-session", "takes a single sequence");
+    if (!options.loadSession.empty())
+      for (const char *other : {"--trace", "--force"})
+        if (app.count(other))
+          throw CLI::ExcludesError("--load-session", other);
     if (options.chat)
       for (const char *other :
            {"--prompt", "--prompt-file", "--tokens", "--raw", "--json",
@@ -202,6 +219,7 @@ private:
       options.generation.sampling.temperature = 0;
     options.generation.keepLogits = !options.logitsFile.empty();
     options.draftWidth = parseDraft(draft);
+    options.repeatable = !isGreedy && app.count("--seed");
     options.thinking = !noThink;
     Result<int> parsed = parseEffort(effort);
     if (!parsed)

@@ -25,6 +25,8 @@ struct Options {
   GenerationOptions generation;
   /// Drafts a step; nothing means as many as the model offers.
   std::optional<int64_t> draftWidth;
+  /// The drawn text must be that of the seed on every machine.
+  bool repeatable = false;
 
   bool chat = false;
   bool raw = false;
@@ -36,6 +38,9 @@ struct Options {
   std::string prefill;
   std::string weights;
   int threads = 0;
+
+  std::string saveSession;
+  std::string loadSession;
 
   std::string logitsFile;
   std::string traceFile;

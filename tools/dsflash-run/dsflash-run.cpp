@@ -54,11 +54,12 @@ encodeText(const Model &model, const Options &options, std::string_view text) {
     ChatOptions chat;
     chat.thinking = options.thinking;
     chat.effort = options.effort;
+    chat.continues = !options.loadSession.empty();
     return encodeChat(*tokenizer, messages, chat);
   }
   Result<std::vector<int32_t>> ids =
       tokenizer->encode(text, /*parseAdded=*/true);
-  if (ids && model.manifest().bosToken >= 0)
+  if (ids && options.loadSession.empty() && model.manifest().bosToken >= 0)
     ids->insert(ids->begin(), model.manifest().bosToken);
   return ids;
 }
@@ -108,7 +109,7 @@ class Printer {
 public:
   Printer(const Model &model, const Options &options)
       : printsText(model.tokenizer() != nullptr),
-        streams(!options.json && options.prompts.size() == 1) {}
+        streams(!options.json && options.prompts.size() <= 1) {}
 
   GenerationCallbacks callbacks() const {
     GenerationCallbacks result;
@@ -187,6 +188,9 @@ Status generate(ModelRunner &runner, const Options &options,
   }
   if (!faults)
     return faults;
+  // A saved sequence goes on by itself.
+  if (options.prompts.empty())
+    prompts.emplace_back();
 
   std::unique_ptr<Trace> trace;
   if (!options.traceFile.empty() || !options.forceFile.empty()) {
@@ -201,6 +205,12 @@ Status generate(ModelRunner &runner, const Options &options,
   Printer printer(model, options);
   Generator generator(runner, options.generation, printer.callbacks(),
                       trace.get());
+  if (!options.loadSession.empty()) {
+    Result<Continuation> start = loadSession(options.loadSession, runner);
+    if (!start)
+      return start.status();
+    generator.continueFrom(std::move(*start));
+  }
   Result<std::vector<SequenceResult>> results = generator.run(prompts);
   if (!results)
     return results.status();
@@ -208,6 +218,11 @@ Status generate(ModelRunner &runner, const Options &options,
   stats.loadSeconds = loadSeconds;
 
   faults.add(printer.finish(*results, options, stats));
+  if (!options.saveSession.empty()) {
+    Continuation end = generator.takeSequence(0);
+    faults.add(saveSession(options.saveSession, model, end.session,
+                           end.waiting));
+  }
   if (trace)
     faults.add(trace->checkForced());
   if (!options.traceFile.empty())
@@ -263,6 +278,8 @@ int runTool(Options options) {
           .count();
   options.generation.draftWidth =
       options.draftWidth.value_or((*model)->module().draft_block);
+  options.generation.scheduleDrafts =
+      !options.draftWidth && !options.repeatable;
   Status status = compute(**model, options, loadSeconds);
   return status.ok() ? 0 : fail(status);
 }

@@ -148,6 +148,48 @@ TEST_F(CApiTest, TruncateEqualsAFreshSession) {
   EXPECT_EQ(logitsOf(session), fakeLogits({3}));
 }
 
+TEST_F(CApiTest, SavedAndRestored) {
+  ModelHandle model = open();
+  std::string path = root + "/a.session";
+  SessionHandle session = openSession(model.get());
+  ASSERT_EQ(feed(session, sequence(20)), DSF_OK);
+  ASSERT_EQ(dsf_session_feed(session.get(), sequence(3).data(), 3, 1), DSF_OK);
+  ASSERT_EQ(dsf_session_save(session.get(), path.c_str()), DSF_OK);
+  dsf_session *opened = nullptr;
+  ASSERT_EQ(dsf_session_restore(model.get(), nullptr, path.c_str(), &opened),
+            DSF_OK)
+      << dsf_last_error();
+  SessionHandle restored(opened);
+  EXPECT_EQ(dsf_session_length(restored.get()), 23);
+  EXPECT_TRUE(logitsOf(restored).empty());
+  ASSERT_EQ(feed(restored, {}), DSF_OK);
+  ASSERT_EQ(feed(session, {}), DSF_OK);
+  EXPECT_EQ(logitsOf(restored), logitsOf(session));
+
+  std::string none = root + "/none";
+  EXPECT_EQ(dsf_session_restore(model.get(), nullptr, none.c_str(), &opened),
+            DSF_ERROR_INPUT);
+  EXPECT_EQ(std::string(dsf_last_error()).rfind(none + ": cannot open", 0), 0u);
+  std::string nowhere = root + "/no/such/folder";
+  EXPECT_EQ(dsf_session_save(session.get(), nowhere.c_str()), DSF_ERROR_RUN);
+  EXPECT_EQ(dsf_session_save(nullptr, "x"), DSF_ERROR_ARGUMENT);
+}
+
+TEST_F(CApiTest, ForksGoTheirOwnWays) {
+  ModelHandle model = open();
+  SessionHandle session = openSession(model.get());
+  ASSERT_EQ(feed(session, sequence(20)), DSF_OK);
+  dsf_session *opened = nullptr;
+  ASSERT_EQ(dsf_session_fork(session.get(), nullptr, &opened), DSF_OK);
+  SessionHandle fork(opened);
+  for (const SessionHandle *one : {&fork, &session}) {
+    std::vector<int32_t> ids = sequence(20);
+    ids.push_back(one == &fork ? 7 : 8);
+    ASSERT_EQ(feed(*one, {ids.back()}), DSF_OK);
+    EXPECT_EQ(logitsOf(*one), fakeLogits(ids));
+  }
+}
+
 TEST_F(CApiTest, SamplingFollowsItsSeed) {
   ModelHandle model = open();
   dsf_session_options options = dsf_default_session_options();
@@ -224,7 +266,8 @@ TEST_F(CApiTest, LogitsWithoutATokenAreAnError) {
   SessionHandle session = openSession(model.get());
   EXPECT_EQ(feed(session, {1, 2}), DSF_ERROR_RUN);
   EXPECT_STREQ(dsf_last_error(),
-               "session, position 1: the logit of token 4 is NaN");
+               "session, position 1: the logit of token 4 is NaN (dsflash-compile "
+               "--checked names the layer and operation that made it)");
   EXPECT_EQ(dsf_session_length(session.get()), 0);
   EXPECT_TRUE(logitsOf(session).empty());
 }
@@ -300,7 +343,7 @@ TEST_F(CApiTest, ExportsItsFunctionsOnly) {
   for (std::string address, kind, name; symbols >> address >> kind >> name;
        ++count)
     EXPECT_EQ(name.rfind("dsf_", 0), 0u) << name;
-  EXPECT_EQ(count, 16);
+  EXPECT_EQ(count, 19);
 }
 
 TEST_F(CApiTest, TheExampleContinuesAText) {

@@ -5,6 +5,7 @@
 #include "dsflash/Runtime/Drafting.h"
 
 #include <cmath>
+#include <tuple>
 
 using namespace dsflash;
 using namespace dsflash::test;
@@ -211,6 +212,77 @@ TEST_F(DraftingTest, SampledDraftsKeepTheDistribution) {
   EXPECT_GT(loop.counts().accepted[0], 0);
 }
 
+// Chi-square over many draws; rare tokens count as one.
+double chiSquare(const std::vector<int> &counts, int total,
+                 const std::vector<float> &probabilities, int &freedom) {
+  double sum = 0, restExpected = 0;
+  int rest = 0;
+  freedom = 0;
+  auto add = [&](double seen, double expected) {
+    sum += (seen - expected) * (seen - expected) / expected;
+    ++freedom;
+  };
+  for (size_t i = 0; i < counts.size(); ++i) {
+    double expected = double(probabilities[i]) * total;
+    if (expected >= 5) {
+      add(counts[i], expected);
+    } else {
+      rest += counts[i];
+      restExpected += expected;
+    }
+  }
+  if (restExpected > 0)
+    add(rest, restExpected);
+  --freedom;
+  return sum;
+}
+
+// Also with lengths that depend on confidences, which depend on what was drawn:
+// tokens of either kind must not be verified more readily.
+TEST_F(DraftingTest, ScheduledSamplingIsUnbiased) {
+  openRunner();
+  SamplingOptions options;
+  options.temperature = 3;
+  options.topP = 0.5;
+  DecodeState state = start({0, 50, 51}, 52, options);
+  std::vector<float> first, second;
+  Sampler(options).distribution(fakeLogits({0, 50, 51, 52}).data(), kVocab,
+                                first);
+  int32_t likely = argmax(first.data(), kVocab);
+  Sampler(options).distribution(fakeLogits({0, 50, 51, 52, likely}).data(),
+                                kVocab, second);
+  DraftingLoop loop(*runner, 4, StepCosts{1, 1, 0.4});
+  constexpr int draws = 30000;
+  std::vector<int> firstCounts(kVocab), secondCounts(kVocab);
+  int seconds = 0;
+  for (int draw = 0; draw < draws; ++draw) {
+    std::vector<int32_t> text;
+    while (text.size() < 2) {
+      ASSERT_TRUE(loop.step({&state}).ok());
+      text.insert(text.end(), state.gained.begin(), state.gained.end());
+    }
+    ++firstCounts[size_t(text[0])];
+    if (text[0] == likely) {
+      ++secondCounts[size_t(text[1])];
+      ++seconds;
+    }
+    state.session.truncate(3);
+    ASSERT_TRUE(runner->replay(state.session).ok());
+    state.last = 52;
+  }
+  for (auto [counts, total, expected] :
+       {std::tuple(&firstCounts, draws, &first),
+        std::tuple(&secondCounts, seconds, &second)}) {
+    int freedom = 0;
+    double sum = chiSquare(*counts, total, *expected, freedom);
+    EXPECT_GT(freedom, 3);
+    EXPECT_LT(sum, freedom + 4 * std::sqrt(2.0 * freedom));
+  }
+  // Blocks of several lengths were verified.
+  EXPECT_GT(loop.counts().accepted[0], 0);
+  EXPECT_GT(loop.counts().accepted[2], 0);
+}
+
 TEST_F(DraftingTest, NoDraftsAtTheEndOfThePositions) {
   openRunner();
   std::vector<int32_t> prompt(1020, 7);
@@ -227,6 +299,73 @@ TEST_F(DraftingTest, NoDraftsAtTheEndOfThePositions) {
   EXPECT_EQ(loop.counts().steps, 4);
 }
 
+TEST(DraftSchedule, MaximizesTokensASecond) {
+  // 1/2, 2/3, 2.5/4.
+  EXPECT_EQ(verifiedLength({1, 0.5}, {1, 1, 1}), 1);
+  // 1/4, 1.75/4.5, 2.3125/5, 2.5938/5.5, 2.7344/6.
+  EXPECT_EQ(verifiedLength({0.75, 0.75, 0.5, 0.5}, {2, 2, 0.5}), 3);
+  // Rows that cost nothing; drafts that never stand; no drafts.
+  EXPECT_EQ(verifiedLength({0.9f, 0.1f, 0.01f}, {1, 1, 0}), 3);
+  EXPECT_EQ(verifiedLength({0, 1, 1}, {1, 1, 0.1}), 0);
+  EXPECT_EQ(verifiedLength({}, {1, 1, 1}), 0);
+}
+
+TEST(DraftSchedule, EqualsASearchOverAllLengths) {
+  Sampler sampler({});
+  for (int trial = 0; trial < 1000; ++trial) {
+    std::vector<float> confidences(5);
+    for (float &confidence : confidences)
+      confidence = float(sampler.uniform());
+    StepCosts costs{sampler.uniform(), sampler.uniform() + 0.1,
+                    sampler.uniform() / 2};
+    double survival = 1, tokens = 1, best = 1 / (costs.draft + costs.verify(0));
+    int64_t length = 0;
+    for (int64_t i = 1; i <= 5; ++i) {
+      survival *= confidences[size_t(i) - 1];
+      tokens += survival;
+      double rate = tokens / (costs.draft + costs.verify(i));
+      if (rate > best) {
+        best = rate;
+        length = i;
+      }
+    }
+    EXPECT_EQ(verifiedLength(confidences, costs), length);
+  }
+}
+
+TEST(DraftSchedule, DraftsThatCannotPay) {
+  EXPECT_TRUE(isWorthDrafting(5, {1, 1, 0.5}));
+  EXPECT_FALSE(isWorthDrafting(5, {1, 1, 1}));
+  EXPECT_FALSE(isWorthDrafting(1, {1, 1, 0.1}));
+}
+
+TEST_F(DraftingTest, MeasuresItsCosts) {
+  openRunner();
+  Result<StepCosts> costs = measureStepCosts(*runner, 5);
+  ASSERT_TRUE(costs.ok()) << costs.status().str();
+  EXPECT_GT(costs->draft, 0);
+  EXPECT_GT(costs->row, 0);
+  EXPECT_GE(costs->extraRow, 0);
+}
+
+// Whatever the lengths, the greedy text is that of plain decoding.
+TEST_F(DraftingTest, ScheduledGreedyTextEqualsPlainDecoding) {
+  openRunner();
+  std::vector<int32_t> prompt = {0, 50, 51};
+  std::vector<int32_t> expected = fakeGreedy(prompt, 500);
+  for (double extraRow : {0.0, 0.2, 0.6, 2.0}) {
+    DecodeState state = start(prompt, expected[0], greedyOptions());
+    DraftingLoop loop(*runner, 5, StepCosts{1, 1, extraRow});
+    std::vector<int32_t> text = {expected[0]};
+    while (text.size() < 500) {
+      ASSERT_TRUE(loop.step({&state}).ok());
+      text.insert(text.end(), state.gained.begin(), state.gained.end());
+    }
+    text.resize(500);
+    EXPECT_EQ(text, expected);
+  }
+}
+
 TEST_F(DraftingTest, GreedyBlock) {
   openRunner();
   DecodeState state = start({0, 50, 51}, 0, greedyOptions());
@@ -235,6 +374,7 @@ TEST_F(DraftingTest, GreedyBlock) {
   EXPECT_EQ(block->tokens, (std::vector<int32_t>{101, 102, 103, 104, 105}));
   EXPECT_EQ(block->logits.size(), size_t(5 * kVocab));
   EXPECT_FLOAT_EQ(block->confidence[4], 0.2f);
+  EXPECT_FLOAT_EQ(block->confidence[3], 0.125f);
   EXPECT_EQ(state.session.length(), 3);
 }
 

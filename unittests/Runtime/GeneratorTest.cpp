@@ -158,6 +158,75 @@ TEST_F(GeneratorTest, EndTokenInsideABlock) {
   EXPECT_EQ(generate({prompt})[0].tokens.size(), 60u);
 }
 
+// What is kept of a sequence is as if the rest of the block had not been.
+TEST_F(GeneratorTest, ContinuesBehindAnEndToken) {
+  openRunner();
+  options.maxTokens = 60;
+  size_t length = 0;
+  std::vector<int32_t> prompt = promptThatEnds(&length);
+  std::vector<int32_t> text = prompt;
+  std::vector<int32_t> drawn = fakeGreedy(prompt, int(length));
+  text.insert(text.end(), drawn.begin(), drawn.end());
+  for (int64_t width : {0, 5}) {
+    options.draftWidth = width;
+    Generator generator(*runner, options);
+    ASSERT_TRUE(generator.run({prompt}).ok());
+    Continuation end = generator.takeSequence(0);
+    EXPECT_EQ(end.waiting, (std::vector<int32_t>{1}));
+    EXPECT_EQ(end.length(), int64_t(text.size()));
+    std::vector<int32_t> all = text;
+    all.push_back(44);
+    generator.continueFrom(std::move(end));
+    Result<std::vector<SequenceResult>> results = generator.run({{44}});
+    ASSERT_TRUE(results.ok()) << results.status().str();
+    EXPECT_EQ((*results)[0].firstPosition, int64_t(text.size()) - 1);
+    EXPECT_EQ((*results)[0].promptTokens, (std::vector<int32_t>{1, 44}));
+    std::vector<int32_t> next = (*results)[0].tokens;
+    EXPECT_EQ(next, fakeGreedy(all, int(next.size())));
+    EXPECT_EQ(generator.statistics().reusedTokens, int64_t(text.size()) - 1);
+  }
+}
+
+// Case: a prefix of two windows that requests share is computed once.
+TEST_F(GeneratorTest, SharedPrefixesAreComputedOnce) {
+  openRunner();
+  options.chunk = 5;
+  Prompts prompts(3, std::vector<int32_t>(16, 9));
+  prompts[0].push_back(5);
+  prompts[2].insert(prompts[2].end(), {30, 31, 32});
+  for (int64_t width : {0, 5}) {
+    options.draftWidth = width;
+    std::vector<SequenceResult> results = generate(prompts);
+    // The second prompt is the prefix alone and keeps one token to compute.
+    EXPECT_EQ(stats.reusedTokens, 2 * 15);
+    EXPECT_EQ(stats.promptTokens, 17 + 16 + 19);
+    for (size_t i = 0; i < prompts.size(); ++i)
+      EXPECT_EQ(results[i].tokens, fakeGreedy(prompts[i], 20)) << i;
+  }
+  generate({{5, 6}, {7, 6}});
+  EXPECT_EQ(stats.reusedTokens, 0);
+}
+
+TEST_F(GeneratorTest, ForksOfASession) {
+  openRunner();
+  options.maxTokens = 3;
+  Generator generator(*runner, options);
+  ASSERT_TRUE(generator.run({{0, 50, 51}}).ok());
+  std::vector<int32_t> trunk = {0, 50, 51};
+  for (int32_t token : fakeGreedy(trunk, 3))
+    trunk.push_back(token);
+  generator.continueFrom(generator.takeSequence(0));
+  Result<std::vector<SequenceResult>> results = generator.run({{}, {8}, {9, 8}});
+  ASSERT_TRUE(results.ok()) << results.status().str();
+  for (const SequenceResult &result : *results) {
+    std::vector<int32_t> all(trunk.begin(), trunk.end() - 1);
+    all.insert(all.end(), result.promptTokens.begin(),
+               result.promptTokens.end());
+    EXPECT_EQ(result.tokens, fakeGreedy(all, 3));
+  }
+  EXPECT_GE(generator.statistics().reusedTokens, 3 * 5);
+}
+
 TEST_F(GeneratorTest, TextAndStopText) {
   writeTokenizer(artifact);
   openRunner();
@@ -230,7 +299,8 @@ TEST_F(GeneratorTest, NaNLogitsAreAnError) {
   checkpoint.bias()[17] = std::nanf("");
   openRunner();
   EXPECT_EQ(errorOf({{0, 60}}),
-            "sequence 0, position 1: the logit of token 17 is NaN");
+            "sequence 0, position 1: the logit of token 17 is NaN (dsflash-compile "
+            "--checked names the layer and operation that made it)");
 }
 
 TEST_F(GeneratorTest, StatisticsHaveTheirKeys) {

@@ -181,11 +181,38 @@ TEST_F(RunToolTest, ChatErrors) {
   EXPECT_TRUE(contains(err, "/effort E"));
 }
 
+TEST_F(RunToolTest, SavesAndLoads) {
+  writeArtifact();
+  std::string file = root + "/a.session";
+  ASSERT_EQ(run(ids("[0, 50, 51]") + "--greedy -n 4 --save-session " + file), 0)
+      << err;
+  ASSERT_EQ(run("--load-session " + file + " --greedy -n 6 --json"), 0) << err;
+  json result = json::parse(out);
+  std::vector<int32_t> whole = fakeGreedy({0, 50, 51}, 10);
+  EXPECT_EQ(result["sequences"][0]["tokens"],
+            (std::vector<int32_t>(whole.begin() + 4, whole.end())));
+  EXPECT_EQ(result["statistics"]["reused_tokens"], 6);
+  EXPECT_EQ(result["statistics"]["prompt_tokens"], 7);
+
+  EXPECT_EQ(run(ids("[0]") + "-n 0 --save-session " + file), 0);
+  EXPECT_EQ(run("--load-session " + file), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: prompt 0: no tokens");
+  EXPECT_EQ(run("--load-session " + weights + "/model.safetensors"), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: " + weights +
+                              "/model.safetensors: not a session file");
+  EXPECT_EQ(run(ids("[0]") + ids("[0]") + "--save-session " + file), 2);
+  EXPECT_EQ(firstError(), "dsflash-run: error: command line: --save-session: "
+                          "takes a single sequence");
+  EXPECT_EQ(run(ids("[0]") + "-n 0 --save-session /no/such/file"), 1);
+  EXPECT_TRUE(contains(firstError(), "/no/such/file: cannot write"));
+}
+
 TEST_F(RunToolTest, ProfileIsATraceEventFile) {
   writeArtifact();
   std::string file = root + "/profile.json";
   EXPECT_EQ(
-      run(ids("[0, 5, 9]") + "-n 12 --greedy --chunk 2 --profile " + file), 0)
+      run(ids("[0, 5, 9]") + "-n 12 --greedy --draft 5 --chunk 2 --profile " +
+          file), 0)
       << err;
   json events = json::parse(readFile(file))["traceEvents"];
   std::map<std::string, int> counts;
@@ -301,7 +328,8 @@ TEST_F(RunToolTest, InputErrorsExitWithOne) {
   writeArtifact("fake_other_abi");
   EXPECT_EQ(run(ids("[0]")), 1);
   EXPECT_TRUE(contains(firstError(), "ABI version 7, this runtime needs "
-                                     "version 2"));
+                                     "version " +
+                                         std::to_string(DSF_ABI_VERSION)));
   writeArtifact("fake_features");
   EXPECT_EQ(run(ids("[0]")), 1);
   EXPECT_TRUE(contains(firstError(), "no-such-unit, nor-this"));
@@ -343,7 +371,7 @@ TEST_F(RunToolTest, HelpAndVersion) {
   EXPECT_EQ(runBare("--help"), 0);
   EXPECT_TRUE(contains(out, "Examples:"));
   EXPECT_EQ(runBare("--version"), 0);
-  EXPECT_TRUE(contains(out, "ABI version 1"));
+  EXPECT_TRUE(contains(out, "ABI version " + std::to_string(DSF_ABI_VERSION)));
 }
 
 TEST_F(RunToolTest, ResultFiles) {
@@ -374,7 +402,7 @@ TEST_F(RunToolTest, Describe) {
   EXPECT_TRUE(contains(out, "forward("));
   EXPECT_EQ(run("--describe --json"), 0);
   json facts = json::parse(out);
-  EXPECT_EQ(facts["entries"].size(), 4u);
+  EXPECT_EQ(facts["entries"].size(), 5u);
   EXPECT_EQ(facts["memory"]["session_per_token"], 20);
   EXPECT_EQ(facts["memory"]["session_fixed"], 8 * 16);
   // bias, two 40x64 with 4 scales, four 8x32 with 16 scales, norm.

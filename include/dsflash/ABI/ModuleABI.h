@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define DSF_ABI_MAGIC 0x00465344u /* "DSF" */
-#define DSF_ABI_VERSION 2u
+#define DSF_ABI_VERSION 3u
 #define DSF_MODULE_QUERY_SYMBOL "dsf_module_query"
 
 /* Element types of tensors, weights and probes. */
@@ -62,6 +62,11 @@ typedef struct dsf_env {
    * the order of the call's rows; they may be replaced. Null when unused. */
   void (*probe)(void *user, int32_t probe, int64_t layer, void *data,
                 int64_t rows);
+  /* A check of a checked model failed: number `check`, in a layer or -1, for
+   * the row of a position or -1. May come from several threads at once. The
+   * numbers are those of dsf_check_kind. Null: nobody is told. */
+  void (*report)(void *user, int32_t check, int64_t layer, int64_t position,
+                 int64_t found, int64_t expected, int64_t slot);
   /* Runs kernel number `kernel` of the module's device code, all of `items`
    * items, after the kernels launched before. `arguments` are the bytes of the
    * kernel's parameters, the call's address and `items` first; they are read
@@ -69,7 +74,7 @@ typedef struct dsf_env {
   void (*launch)(void *user, int32_t kernel, int64_t items,
                  const void *arguments, int64_t argument_bytes);
 } dsf_env;
-DSF_STATIC_ASSERT(sizeof(dsf_env) == 32, "dsf_env");
+DSF_STATIC_ASSERT(sizeof(dsf_env) == 40, "dsf_env");
 
 /* The argument of every entry. Rows of one sequence are adjacent, their
  * positions ascend by one. */
@@ -162,6 +167,23 @@ typedef struct dsf_probe {
 } dsf_probe;
 DSF_STATIC_ASSERT(sizeof(dsf_probe) == 40, "dsf_probe");
 
+typedef enum dsf_check_kind {
+  DSF_CHECK_NAN = 0,    /* a row has a NaN */
+  DSF_CHECK_EXPERT = 1, /* expert id `found` outside of [0, expected) */
+  DSF_CHECK_ROW = 2,    /* row `found` outside of [0, expected) */
+  DSF_CHECK_SLOT = 3    /* ring slot `slot` holds position `found`, or none for
+                         * -1, where `expected` should be */
+} dsf_check_kind;
+
+/* What a checked model verifies. "{l}" in the name of the operation stands for
+ * the layer. */
+typedef struct dsf_check {
+  const char *name;
+  uint32_t kind; /* dsf_check_kind */
+  uint32_t reserved;
+} dsf_check;
+DSF_STATIC_ASSERT(sizeof(dsf_check) == 16, "dsf_check");
+
 /* The table of a compiled model. magic and abi_version keep their places in
  * every version. */
 typedef struct dsf_module {
@@ -186,6 +208,8 @@ typedef struct dsf_module {
   int64_t draft_block; /* positions of a draft block; 0: no draft layers */
   int64_t look_back;   /* earlier ids that Engram reads; 0: no Engram */
   int64_t sliding_window;
+  const dsf_check *checks; /* of a checked model */
+  int64_t check_count;
   const char *device;      /* as --target has it, "nvptx:sm_80"; null: none */
   const char *device_code; /* PTX text, ends in a zero byte */
   /* Names of the device code's entries. Any grid and block in x covers any
@@ -193,7 +217,7 @@ typedef struct dsf_module {
   const char *const *kernels;
   int64_t kernel_count;
 } dsf_module;
-DSF_STATIC_ASSERT(sizeof(dsf_module) == 192, "dsf_module");
+DSF_STATIC_ASSERT(sizeof(dsf_module) == 208, "dsf_module");
 
 /* The exported symbol. */
 typedef const dsf_module *(*dsf_module_query_function)(void);

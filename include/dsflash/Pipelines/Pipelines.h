@@ -23,6 +23,9 @@ struct PhasesPipelineOptions : PassPipelineOptions<PhasesPipelineOptions> {
   Option<bool> probes{*this, "probes",
                       llvm::cl::desc("keep observation points"),
                       llvm::cl::init(false)};
+  Option<bool> checked{*this, "checked",
+                       llvm::cl::desc("verify values as the model runs"),
+                       llvm::cl::init(false)};
 };
 
 struct KernelsPipelineOptions : PassPipelineOptions<KernelsPipelineOptions> {

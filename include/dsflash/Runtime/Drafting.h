@@ -9,11 +9,13 @@
 #ifndef DSFLASH_RUNTIME_DRAFTING_H
 #define DSFLASH_RUNTIME_DRAFTING_H
 
+#include "dsflash/Runtime/DraftSchedule.h"
 #include "dsflash/Runtime/ModelRunner.h"
 #include "dsflash/Runtime/Sampler.h"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace dsflash {
@@ -54,8 +56,10 @@ Result<DraftBlock> draftGreedy(ModelRunner &runner, Session &session,
 class DraftingLoop {
 public:
   /// Drafts up to `width` tokens a step, at most dsf_module.draft_block; with
-  /// 0 the draft layers need not have seen the sequences.
-  DraftingLoop(ModelRunner &runner, int64_t width);
+  /// 0 the draft layers need not have seen the sequences. With `costs` only
+  /// drafts that are worth their rows are verified, without them all.
+  DraftingLoop(ModelRunner &runner, int64_t width,
+               std::optional<StepCosts> costs = std::nullopt);
 
   /// One step for every sequence, in shared calls. Errors: logits that hold no
   /// token, a sequence at max_positions, a failure of compiled code.
@@ -86,6 +90,7 @@ private:
 
   ModelRunner &runner;
   int64_t width;
+  std::optional<StepCosts> costs;
   StepCounts total;
   std::vector<Proposal> proposals;
   std::vector<float> target, residual;

@@ -21,8 +21,8 @@
 namespace dsflash {
 
 /// The entries that this runtime calls.
-enum class Entry { Forward, DraftContext, Draft, Markov };
-constexpr size_t kEntryCount = 4;
+enum class Entry { Forward, Replay, DraftContext, Draft, Markov };
+constexpr size_t kEntryCount = 5;
 const char *entryName(Entry entry);
 
 /// The tensors that this runtime offers them.
@@ -67,8 +67,8 @@ public:
   /// Elements of a row of that tensor; 0 if no entry takes it.
   int64_t rowElements(Tensor tensor) const { return widths[size_t(tensor)]; }
 
-  /// Runs an entry. Errors: it returned a failure code, a kernel failed on its
-  /// device. `probe` may be empty.
+  /// Runs an entry. Errors: it returned a failure code, a check of a checked
+  /// model or a kernel on its device failed. `probe` may be empty.
   Status run(Entry entry, const TensorBuffers &buffers,
              const std::vector<void *> &states, const CallExtents &extents,
              const ProbeFunction &probe = {});

@@ -10,12 +10,14 @@
 
 #include "dsflash/Runtime/Drafting.h"
 #include "dsflash/Runtime/Sampler.h"
+#include "dsflash/Runtime/SessionFile.h"
 #include "dsflash/Runtime/Statistics.h"
 #include "dsflash/Runtime/TextStream.h"
 #include "dsflash/Runtime/Trace.h"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +36,10 @@ struct GenerationOptions {
   int64_t chunk = 512;
   /// Drafts a step, at most draft_block of the model; 0: none.
   int64_t draftWidth = 0;
+  /// Verify only the drafts that are worth it, by what steps cost when they
+  /// are measured before the first one, and draft nothing if that cannot pay.
+  /// Then the draws of a seed depend on the machine; greedy text does not.
+  bool scheduleDrafts = false;
   /// Keep the logits of all prompt positions and generated tokens.
   bool keepLogits = false;
 };
@@ -42,6 +48,9 @@ enum class FinishReason { Length, EndToken, StopText, Interrupted };
 const char *finishReasonName(FinishReason reason);
 
 struct SequenceResult {
+  /// Of the first prompt token; positive behind a session that went before.
+  int64_t firstPosition = 0;
+  /// With the tokens that a session had waiting.
   std::vector<int32_t> promptTokens;
   /// All drawn tokens, an end token included.
   std::vector<int32_t> tokens;
@@ -71,12 +80,20 @@ public:
   Generator(ModelRunner &runner, const GenerationOptions &options,
             GenerationCallbacks callbacks = {}, Trace *trace = nullptr);
 
-  /// Serves all prompts as one batch. Errors: options that the model cannot
+  /// Lets every sequence of the next run go on from a fork of this one.
+  void continueFrom(Continuation start) { before = std::move(start); }
+
+  /// Serves all prompts as one batch. What all of several prompts begin with
+  /// is computed once. A prompt may be empty behind a session with waiting
+  /// tokens. Errors: options that the model cannot
   /// serve; an empty prompt, an id outside the vocabulary or a prompt longer
   /// than max_positions, all listed before anything is run; logits without a
   /// token; a failure of compiled code.
   Result<std::vector<SequenceResult>>
   run(const std::vector<std::vector<int32_t>> &prompts);
+
+  /// A sequence of the last run, to be saved or continued.
+  Continuation takeSequence(size_t index);
 
   /// Times and counts of the last run; loadSeconds is the caller's.
   const Statistics &statistics() const { return stats; }
@@ -86,6 +103,8 @@ private:
     DecodeState state;
     TextStream stream;
     SequenceResult result;
+    /// After a run: tokens that it did not compute.
+    std::vector<int32_t> waiting;
     int64_t promptRead = 0;
     /// Best token behind the prompt.
     int32_t bestFirst = 0;
@@ -94,20 +113,29 @@ private:
 
   Status checkPrompts(const std::vector<std::vector<int32_t>> &prompts) const;
   Status createSequences(const std::vector<std::vector<int32_t>> &prompts);
+  Result<Session> createSession(int64_t index) const;
+  /// Computes what all prompts begin with in the first sequence and forks it.
+  Status readSharedPrefix();
   Status readPrompts();
-  Status readChunk(std::vector<Sequence *> &batch);
+  /// Reads up to `limit` tokens of each prompt in one call.
+  Status readChunk(const std::vector<Sequence *> &batch, int64_t limit);
   /// Takes the results of a chunk; draws the first token behind a whole prompt.
   Status finishChunk(Sequence &sequence, size_t input, int64_t count,
                      int64_t outputs);
   /// Once the prompt is read: the first draft block behind it.
   Status traceDrafts(Sequence &sequence);
   Status decode();
+  /// The loop of the decode steps, by the options.
+  Result<DraftingLoop> createLoop();
   bool isInterrupted() const {
     return callbacks.interrupted && callbacks.interrupted();
   }
   void end(Sequence &sequence, FinishReason reason);
   void takeToken(Sequence &sequence, int32_t token, const float *logits);
   void emit(Sequence &sequence, const std::string &text);
+  /// Positions of all tokens of a sequence.
+  static int64_t lengthOf(const Sequence &sequence);
+  static std::vector<int32_t> uncomputed(const Sequence &sequence);
   int64_t roomFor(const Sequence &sequence) const;
   void finishStatistics();
 
@@ -116,6 +144,7 @@ private:
   GenerationCallbacks callbacks;
   Trace *trace;
   const dsf_module &module;
+  std::optional<Continuation> before;
   std::vector<Sequence> sequences;
   Statistics stats;
 };

@@ -74,6 +74,12 @@ public:
   /// Logits [vocab] of an output row of input `input` of the last forward.
   const float *logits(size_t input, int64_t output) const;
 
+  /// Bounded replay: computes the rings and pending groups behind the last
+  /// position anew, from the last window of tokens alone, its first row seeing
+  /// nothing before it in the window; global KV and index keys are read and
+  /// stay as they are (SPEC section 3, SWA bounded replay). Draft rings too.
+  Status replay(Session &session);
+
   /// Hands the first accepted[i] rows of input i of the last forward to the
   /// draft layers: they are now the last positions of its session.
   Status draftContext(const std::vector<int64_t> &accepted);
@@ -94,7 +100,7 @@ private:
   ModelRunner(const Model &model, std::unique_ptr<Executor> exec)
       : compiled(model), exec(std::move(exec)) {}
   Status checkInputs(const std::vector<SequenceInput> &inputs) const;
-  void addLookback(const Session &session);
+  void addLookback(const Session &session, int64_t firstPosition);
   Status run(Entry entry, RowTable &table, int64_t outputs,
              TensorBuffers buffers, ProbeObserver *observer = nullptr);
   int64_t vocab() const { return compiled.module().vocab_size; }

@@ -20,6 +20,10 @@ public:
   /// cannot be reserved.
   static Result<Session> create(const dsf_module &module, int64_t index = 0);
 
+  /// A second sequence with the same positions, which goes its own way from
+  /// here. Error: as of create.
+  Result<Session> fork(int64_t index) const;
+
   Session(Session &&other) noexcept { *this = std::move(other); }
   Session &operator=(Session &&other) noexcept;
   ~Session();
@@ -27,6 +31,10 @@ public:
   int64_t index() const { return number; }
   /// The address range, dsf_module.state_bytes; zero where nothing was written.
   void *state() const { return range; }
+  /// First byte of a plane of the state.
+  char *plane(const dsf_state &plane) const {
+    return static_cast<char *>(range) + plane.offset;
+  }
   /// Positions that were computed.
   int64_t length() const { return int64_t(history.size()); }
   /// Their token ids, [length()].
@@ -44,10 +52,13 @@ private:
   Session() = default;
 
   int64_t number = 0;
+  const dsf_module *module = nullptr;
   void *range = nullptr;
-  size_t bytes = 0;
   std::vector<int32_t> history;
 };
+
+/// Rows of a plane that a sequence of `positions` tokens has in use.
+int64_t usedRows(const dsf_state &plane, int64_t positions);
 
 } // namespace dsflash
 

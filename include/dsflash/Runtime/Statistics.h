@@ -14,7 +14,11 @@ namespace dsflash {
 
 /// Counts and times of a run, over all its sequences.
 struct Statistics {
+  /// Of all prompts, whether computed or reused.
   int64_t promptTokens = 0;
+  /// Positions that were taken from an earlier session or from another
+  /// sequence with the same beginning instead of being computed.
+  int64_t reusedTokens = 0;
   int64_t generatedTokens = 0;
   double loadSeconds = 0;
   double promptSeconds = 0;

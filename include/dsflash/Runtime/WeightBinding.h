@@ -38,6 +38,10 @@ public:
   /// in mapped pages.
   int64_t bytesRead() const;
 
+  /// Tells checkpoints apart: a hash of all names, types and shapes, and of
+  /// some bytes here and there.
+  uint64_t fingerprint() const;
+
 private:
   explicit BoundWeights(CheckpointIndex index) : checkpoint(std::move(index)) {}
 

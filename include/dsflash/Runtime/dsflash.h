@@ -125,9 +125,32 @@ dsf_status dsf_session_best(const dsf_session *session, int32_t *token);
 dsf_status dsf_session_sample(dsf_session *session, int32_t *token);
 
 /* Takes back all tokens from position `length` on. The last token that is left
- * waits, so that dsf_session_feed(session, NULL, 0, 0) makes its logits. What
- * the session no longer holds is computed again by the next feed. */
+ * waits, so that dsf_session_feed(session, NULL, 0, 0) makes its logits.
+ *
+ * Windows of what is left are replayed from its last tokens, as they are when
+ * a saved session is restored: exact up to a window of positions, beyond that
+ * the small approximation that the model was trained for. DSF_ERROR_RUN: the
+ * session is now empty. */
 dsf_status dsf_session_truncate(dsf_session *session, int64_t length);
+
+/* A second session with the same tokens, which goes its own way from here;
+ * the first is not changed and must not be in use meanwhile. Nothing is
+ * computed. It has no logits yet. `options` as of dsf_session_create. */
+dsf_status dsf_session_fork(const dsf_session *session,
+                            const dsf_session_options *options,
+                            dsf_session **fork);
+
+/* Writes the tokens with their global KV and index keys. The file appears
+ * whole or not at all; one that was there stays until then. DSF_ERROR_RUN: it
+ * could not be written. */
+dsf_status dsf_session_save(const dsf_session *session, const char *path);
+
+/* A session with the tokens of a saved one; a token that waited still waits.
+ * DSF_ERROR_INPUT: no session file, a newer or damaged one, one of another
+ * model or of other numerics. `options` as of dsf_session_create. */
+dsf_status dsf_session_restore(const dsf_model *model,
+                               const dsf_session_options *options,
+                               const char *path, dsf_session **session);
 
 #ifdef __cplusplus
 }

@@ -65,6 +65,9 @@ struct ChatOptions {
   /// Whether tools are defined: thinking mode then keeps the reasoning of all
   /// turns instead of that after the last user turn only.
   bool hasTools = false;
+  /// Whether the messages come behind others: there is no head then, no BOS and
+  /// no effort line, and a leading system message is a later one.
+  bool continues = false;
 };
 
 /// A special token by its text, or plain text between two of them.

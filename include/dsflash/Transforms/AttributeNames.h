@@ -15,6 +15,9 @@ namespace mlir::dsflash {
 inline constexpr llvm::StringLiteral kernelAttrName = "dsflash.kernel";
 /// String, on an argument or result of an entry: its name in the ABI.
 inline constexpr llvm::StringLiteral nameAttrName = "dsflash.name";
+/// String, on an argument or result of an entry: what its leading extent
+/// counts, "rows", "sequences" or "outputs".
+inline constexpr llvm::StringLiteral dimAttrName = "dsflash.dim";
 /// "reference" or "ideal", on the module.
 inline constexpr llvm::StringLiteral numericsAttrName = "dsflash.numerics";
 /// Unit, on the argument that holds all scratch memory of a function.

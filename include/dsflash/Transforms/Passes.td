@@ -5,6 +5,37 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DeriveReplayPass : Pass<"dsflash-derive-replay", "::mlir::ModuleOp"> {
+  let summary = "the entry that rebuilds the window of a kept sequence";
+  let description = [{
+    Bounded replay (SPEC section 3, CED prefill). A sequence that was kept has its global KV and index keys, but no
+    windows and no pending groups. From the entry `forward` and the functions that it calls this pass derives the
+    entry `replay`, which computes its rows anew and
+
+    - appends nothing to global KV and index keys: `dsflash.append` gives way to the state that it took;
+    - attends to window rows of the call alone: `dsflash.csa2` becomes `within_call`;
+    - has no logits: results that count outputs, and arguments that only these needed, are dropped;
+    - is not observed.
+
+    Runs on plain calls. A module without a `forward` or with a `replay`
+    stays as it is; functions in which nothing changes are shared.
+
+    ```mlir
+    func.func @forward(%x: tensor<?x32xf32> {dsflash.dim = "rows"}, %kv: !kv, %s: tensor<?xi32>, %p: tensor<?xi32>) -> !kv {
+      %after = dsflash.append %x to %kv rows(%s, %p) : (...) -> !kv
+      return %after : !kv
+    }
+    ```
+    gets a companion
+    ```mlir
+    func.func @replay(%x: tensor<?x32xf32> {dsflash.dim = "rows"}, %kv: !kv, %s: tensor<?xi32>, %p: tensor<?xi32>) -> !kv {
+      return %kv : !kv
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def DropResultsPass : Pass<"dsflash-drop-results", "::mlir::ModuleOp"> {
   let summary = "callers use what they passed instead of results";
   let description = [{
@@ -49,6 +80,32 @@ def FuseRoundingPass : Pass<"dsflash-fuse-rounding", "::mlir::ModuleOp"> {
     %y = dsflash.linear %x, %w {rounded} : (...) -> tensor<?x64xf32>
     ```
   }];
+}
+
+def InsertChecksPass : Pass<"dsflash-insert-checks", "::mlir::ModuleOp"> {
+  let summary = "verify values as the model runs";
+  let description = [{
+    Makes a checked model. Results are checked for NaN where they are made (what a `dsflash.round` takes, where
+    that gives it), ids of experts and rows where they are used, and every slot of the window rings keeps
+    the position that it holds, which attention checks before it reads. Functions that have no table of positions get that
+    of their callers. Names of checks are those of weights, or the operation's in the part of the layer
+    whose rounding point comes next; so this runs before `dsflash-legalize-numerics`.
+
+    ```mlir
+    %1 = dsflash.linear %0, %w : (...) -> tensor<?x64xf32>
+    %2 = dsflash.round %1 {point = "attn.wq_a"} : tensor<?x64xf32>
+    %order, %offsets = dsflash.group_by_expert %experts : (...) -> (tensor<?x2xi32>, tensor<17xi32>)
+    ```
+    becomes
+    ```mlir
+    %1 = dsflash.linear %0, %w : (...) -> tensor<?x64xf32>
+    %2 = dsflash.round %1 {point = "attn.wq_a"} : tensor<?x64xf32>
+    dsflash.check_nan "layers.{l}.attn.wq_a"[%layer] %2 at %position : (...) -> ()
+    %3 = dsflash.check_ids <expert> "layers.{l}.ffn.group_by_expert"[%layer] %experts below %c16 at %position : (...) -> tensor<?x2xi32>
+    %order, %offsets = dsflash.group_by_expert %3 : (...) -> (tensor<?x2xi32>, tensor<17xi32>)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def LegalizeNumericsPass

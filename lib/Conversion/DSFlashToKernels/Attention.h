@@ -57,6 +57,10 @@ private:
 Value getRingRow(KernelBuilder &b, WindowType window, Value layer,
                  Value position);
 
+/// The positions that the ring slots of a sequence hold, plus one, where the
+/// window keeps them.
+Value getRingPositions(KernelBuilder &b, Value window, Value sequence);
+
 /// Writes the rows of a call to their ring slots, of each sequence the last
 /// ones that the ring holds.
 void lowerRingWrite(Lowering &l, Value kv, TypedValue<WindowType> window,

@@ -313,6 +313,14 @@ Value mlir::dsflash::getRingRow(KernelBuilder &b, WindowType window,
                b.rem(position, window.getSlots()));
 }
 
+Value mlir::dsflash::getRingPositions(KernelBuilder &b, Value window,
+                                      Value sequence) {
+  auto type = cast<StateTypeInterface>(window.getType());
+  return StateDataOp::create(b, getPlaneType(type, Plane::Position),
+                             /*call=*/Value(), window, sequence,
+                             Plane::Position);
+}
+
 void mlir::dsflash::lowerOp(Lowering &l, CSA2Op op) {
   WindowType window = op.getWindow().getType();
   AttentionShape shape(op.getHeads(), window.getDim(),
@@ -332,7 +340,9 @@ void mlir::dsflash::lowerOp(Lowering &l, CSA2Op op) {
           Value firstHead =
               b.mul(b.rem(item, shape.getItemsPerRow()), shape.itemHeads);
           PackedRows ring(b, ringState, row.sequence);
-          Value first = b.max(b.add(row.position, 1 - visible), b.index(0));
+          Value first = b.max(b.add(row.position, 1 - visible),
+                              op.getWithinCall() ? row.firstPosition
+                                                 : b.index(0));
           Value windowCount = b.add(b.sub(row.position, first), 1);
 
           auto fetchWindow = [&](Value t, Value slot) {
@@ -390,8 +400,11 @@ void mlir::dsflash::lowerRingWrite(Lowering &l, Value kv,
           CallRow row(b, item, ins[3], ins[4], ins[5]);
           b.when(row.isAmongLast(b, type.getSlots()), [&] {
             PackedRows ring(b, ins[1], row.sequence);
-            ring.encode(b, ins[0], row.row,
-                        getRingRow(b, type, ins[2], row.position));
+            Value slot = getRingRow(b, type, ins[2], row.position);
+            ring.encode(b, ins[0], row.row, slot);
+            if (type.getPositions())
+              b.store(b.toI32(b.add(row.position, 1)),
+                      getRingPositions(b, ins[1], row.sequence), {slot});
           });
         });
       },

@@ -24,7 +24,7 @@ bool Lowering::lower(Operation *op) {
             NoSelectionOp, RouterOp, GroupByExpertOp, ExpertLinearOp, SwiGLUOp,
             CombineOp, EngramHashOp, EngramLookupOp, EngramGateOp, EngramAddOp,
             InsertFeatureOp, DraftTokensOp, DraftAttentionOp, AppendWindowOp,
-            ConfidenceOp>([&](auto modelOp) {
+            ConfidenceOp, CheckNaNOp, CheckIdsOp, CheckWindowOp>([&](auto modelOp) {
         lowerOp(*this, modelOp);
         return true;
       })

@@ -105,6 +105,9 @@ void lowerOp(Lowering &l, DraftTokensOp op);
 void lowerOp(Lowering &l, DraftAttentionOp op);
 void lowerOp(Lowering &l, AppendWindowOp op);
 void lowerOp(Lowering &l, ConfidenceOp op);
+void lowerOp(Lowering &l, CheckNaNOp op);
+void lowerOp(Lowering &l, CheckIdsOp op);
+void lowerOp(Lowering &l, CheckWindowOp op);
 
 } // namespace mlir::dsflash
 

@@ -104,12 +104,18 @@ struct ConvertDSFlashToLLVM
     if (failed(layout))
       return signalPassFailure();
     layout->device = device;
+    if (!device.empty() && !layout->checks.empty()) {
+      layout->checks.front().second.emitError(
+          "a kernel of a device cannot report");
+      return signalPassFailure();
+    }
     hoistScratch(module);
     StringSet<> layerFunctions = getLayerFunctions(module);
 
     LLVMTypeConverter converter(&getContext());
     addDSFlashTypeConversions(converter);
     addEntryWrappers(*layout);
+    addReportFunction(module, *layout);
     addModuleTables(module, *layout, {compiler, triple, features, device});
     if (failed(addTasks(module, *layout, converter)))
       return signalPassFailure();
@@ -131,7 +137,8 @@ struct ConvertDSFlashToLLVM
     dropAttributes(module);
     for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
       dropAttributes(function);
-      function.setNoInline(layerFunctions.contains(function.getName()));
+      if (layerFunctions.contains(function.getName()))
+        function.setNoInline(true);
       bool isKernel =
           function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
       if (!function.isExternal() && !isKernel &&

@@ -279,6 +279,27 @@ struct ConvertProbe : ABIPattern<ProbeOp> {
   }
 };
 
+struct ConvertReport : ABIPattern<ReportOp> {
+  using ABIPattern::ABIPattern;
+
+  LogicalResult
+  matchAndRewrite(ReportOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!op.getCall())
+      return rewriter.notifyMatchFailure(op, "no call");
+    ABIBuilder b(op.getLoc(), rewriter);
+    auto number = layout.checks.find(ModuleLayout::getCheckKey(op)) -
+                  layout.checks.begin();
+    Value layer = op.getLayer() ? adaptor.getLayer() : b.i64(-1);
+    LLVM::CallOp::create(b, TypeRange(), kReportFunction,
+                         ValueRange{adaptor.getCall(), b.i32(number), layer,
+                                    adaptor.getPosition(), adaptor.getFound(),
+                                    adaptor.getExpected(), adaptor.getSlot()});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct ConvertParamRef : ABIPattern<ParamRefOp> {
   using ABIPattern::ABIPattern;
 
@@ -337,6 +358,9 @@ struct ConvertStateData : ABIPattern<StateDataOp> {
     if (op.getPlane() == Plane::Scale) {
       auto state = cast<StateTypeInterface>(op.getState().getType());
       plane = b.offset(plane, b.i64(ModuleLayout::getScaleOffset(state)));
+    } else if (op.getPlane() == Plane::Position) {
+      auto state = cast<StateTypeInterface>(op.getState().getType());
+      plane = b.offset(plane, b.i64(ModuleLayout::getPositionOffset(state)));
     }
     replaceByBuffer(rewriter, op, plane);
     return success();
@@ -361,7 +385,7 @@ struct DropPrefetch : ConvertOpToLLVMPattern<memref::PrefetchOp> {
 void mlir::dsflash::populateDSFlashToLLVMPatterns(
     const LLVMTypeConverter &converter, const ModuleLayout &layout,
     RewritePatternSet &patterns) {
-  patterns.add<ConvertDispatch, ConvertProbe, ConvertParamRef,
+  patterns.add<ConvertDispatch, ConvertProbe, ConvertReport, ConvertParamRef,
                ConvertWeightData, ConvertStateData>(converter, layout);
   if (!layout.device.empty())
     patterns.add<DropPrefetch>(converter);

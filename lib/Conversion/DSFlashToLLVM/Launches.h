@@ -16,6 +16,11 @@ void addDSFlashTypeConversions(LLVMTypeConverter &converter);
 LogicalResult addTasks(ModuleOp module, const ModuleLayout &layout,
                        const LLVMTypeConverter &converter);
 
+/// Calls dsf_env.report of its first argument, the call, with the others.
+inline constexpr llvm::StringLiteral kReportFunction = "dsf.report";
+/// Adds that function where the module has checks.
+void addReportFunction(ModuleOp module, const ModuleLayout &layout);
+
 /// Patterns for the kernel-level operations; `layout` must outlive them.
 void populateDSFlashToLLVMPatterns(const LLVMTypeConverter &converter,
                                    const ModuleLayout &layout,

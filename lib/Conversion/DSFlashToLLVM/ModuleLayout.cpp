@@ -1,6 +1,7 @@
 //===- ModuleLayout.cpp - Places of weights, states and probes ------------===//
 
 #include "ModuleLayout.h"
+#include "dsflash/Transforms/AttributeNames.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -43,11 +44,17 @@ int64_t ModuleLayout::getScaleOffset(StateTypeInterface type) {
   return llvm::alignTo(type.getRowCount() * row, kPlaneAlignment);
 }
 
-static int64_t getStateBytes(StateTypeInterface type) {
+int64_t ModuleLayout::getPositionOffset(StateTypeInterface type) {
   int64_t scales = type.getRowFormat().getScaleCount(type.getRowElements());
-  return llvm::alignTo(ModuleLayout::getScaleOffset(type) +
-                           type.getRowCount() * scales,
+  return llvm::alignTo(getScaleOffset(type) + type.getRowCount() * scales,
                        kPlaneAlignment);
+}
+
+static int64_t getStateBytes(StateTypeInterface type) {
+  int64_t bytes = ModuleLayout::getPositionOffset(type);
+  if (keepsPositions(type))
+    bytes += type.getRowCount() * int64_t(sizeof(int32_t));
+  return llvm::alignTo(bytes, kPlaneAlignment);
 }
 
 std::optional<dsf_type> ModuleLayout::getType(Type element) {
@@ -75,6 +82,9 @@ FailureOr<ModuleLayout> ModuleLayout::get(ModuleOp module) {
   module.walk([&](DispatchOp dispatch) {
     if (symbols.lookup<func::FuncOp>(dispatch.getKernel()))
       layout.kernels.insert(dispatch.getKernelAttr().getAttr());
+  });
+  module.walk([&](ReportOp report) {
+    layout.checks.insert({ModuleLayout::getCheckKey(report), report});
   });
   bool failures = false;
   for (auto function : module.getOps<func::FuncOp>())
@@ -138,7 +148,7 @@ LogicalResult ModuleLayout::addState(Entry &entry, unsigned argument) {
 LogicalResult ModuleLayout::addTensor(Entry &entry, unsigned argument) {
   func::FuncOp function = entry.function;
   auto name = function.getArgAttrOfType<StringAttr>(argument, "dsflash.name");
-  auto dim = function.getArgAttrOfType<StringAttr>(argument, "dsflash.dim");
+  auto dim = function.getArgAttrOfType<StringAttr>(argument, dimAttrName);
   auto type = dyn_cast<MemRefType>(function.getArgument(argument).getType());
   int dimNumber = llvm::StringSwitch<int>(dim ? dim.getValue() : "")
                       .Case("rows", DSF_DIM_ROWS)
@@ -172,4 +182,9 @@ Attribute ModuleLayout::getProbeKey(ProbeOp probe) {
                         {probe.getNameAttr(),
                          TypeAttr::get(probe.getInput().getType()),
                          probe.getPositionsPerRowAttr()});
+}
+
+Attribute ModuleLayout::getCheckKey(ReportOp report) {
+  return ArrayAttr::get(report.getContext(),
+                        {report.getNameAttr(), report.getKindAttr()});
 }

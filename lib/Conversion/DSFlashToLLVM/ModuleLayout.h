@@ -43,12 +43,14 @@ struct Entry {
 
 struct ModuleLayout {
   /// Assigns slots to parameters in program order, offsets to states by their
-  /// names, numbers to probes by theirs. Reports arguments of entries that do
+  /// names, numbers to probes and checks by theirs. Reports arguments of entries that do
   /// not say what they are.
   static FailureOr<ModuleLayout> get(ModuleOp module);
 
   /// Bytes from a state's payload to its scales.
   static int64_t getScaleOffset(StateTypeInterface type);
+  /// Bytes from a state's payload to the positions of its slots.
+  static int64_t getPositionOffset(StateTypeInterface type);
   /// The ABI's name of an element type; no value for others.
   static std::optional<dsf_type> getType(Type element);
 
@@ -58,6 +60,10 @@ struct ModuleLayout {
   int64_t stateBytes = 0;
   llvm::MapVector<Attribute, ProbeOp> probes; // the first one of each key
 
+  llvm::MapVector<Attribute, ReportOp> checks; // the first one of each key
+
+  /// Name and kind: what the table says of a check.
+  static Attribute getCheckKey(ReportOp report);
   /// Name, type and positions per row: what the table says of a probe.
   static Attribute getProbeKey(ProbeOp probe);
   SmallVector<Entry> entries;

@@ -184,8 +184,8 @@ static Field addWeights(TableWriter &w, ModuleOp module,
   return w.table("dsf.weights", rows);
 }
 
-/// A row for the payload and, where a format has scales, one for them, with
-/// ".scale" behind the name.
+/// A row for the payload, where a format has scales one for them, with
+/// ".scale" behind the name, and where slots keep positions one for these.
 static SmallVector<Row> getStates(TableWriter &w, const ModuleLayout &layout) {
   SmallVector<Row> rows;
   for (const auto &[name, state] : layout.states) {
@@ -202,6 +202,10 @@ static SmallVector<Row> getStates(TableWriter &w, const ModuleLayout &layout) {
       add(w.text((name.getValue() + ".scale").str()),
           state.offset + ModuleLayout::getScaleOffset(type),
           format.getScaleCount(elements));
+    if (keepsPositions(type))
+      add(w.text((name.getValue() + ".position").str()),
+          state.offset + ModuleLayout::getPositionOffset(type),
+          sizeof(int32_t));
   }
   return rows;
 }
@@ -220,6 +224,16 @@ static Field addProbes(TableWriter &w, const ModuleLayout &layout) {
          Field::i64(probe.getPositionsPerRow())});
   }
   return w.table("dsf.probes", rows);
+}
+
+static Field addChecks(TableWriter &w, const ModuleLayout &layout) {
+  SmallVector<Row> rows;
+  for (auto [key, op] : layout.checks) {
+    ReportOp report = op;
+    rows.push_back({w.text(report.getName()),
+                    Field::u32(int64_t(report.getKind())), Field::u32(0)});
+  }
+  return w.table("dsf.checks", rows);
 }
 
 static Field addKernels(TableWriter &w, const ModuleLayout &layout) {
@@ -261,6 +275,8 @@ void mlir::dsflash::addModuleTables(
        {"dsflash.vocab_size", "dsflash.max_positions", "dsflash.draft_block",
         "dsflash.look_back", "dsflash.sliding_window"})
     row.push_back(getNumber(module, name));
+  row.push_back(addChecks(w, layout));
+  row.push_back(Field::i64(layout.checks.size()));
   if (layout.device.empty())
     row.append({Field::null(), Field::null(), Field::null(), Field::i64(0)});
   else

@@ -25,7 +25,7 @@ void handOn(func::FuncOp function, Value call,
           if (defined.contains(callOp.getCalleeAttr().getAttr()))
             callOp->insertOperands(0, call);
         })
-        .Case<DispatchOp, WeightDataOp, StateDataOp>(
+        .Case<DispatchOp, WeightDataOp, StateDataOp, ReportOp>(
             [&](auto user) { user.getCallMutable().assign(call); });
   });
 }

@@ -21,6 +21,9 @@
 #ifndef FAKE_PROBES
 #define FAKE_PROBES 5
 #endif
+#ifndef FAKE_NUMERICS
+#define FAKE_NUMERICS "ideal"
+#endif
 #ifndef FAKE_FIRST_TENSOR
 #define FAKE_FIRST_TENSOR "tokens"
 #endif
@@ -186,6 +189,37 @@ static int32_t forward(const dsf_call *call) {
   return 0;
 }
 
+/*===- replay
+ * -------------------------------------------------------------===*/
+
+static const dsf_tensor replay_tensors[] = {
+    {"tokens", DSF_I32, DSF_DIM_ROWS, DSF_READ, 0, 1},
+    {"sequence", DSF_I32, DSF_DIM_ROWS, DSF_READ, 0, 1},
+    {"position", DSF_I32, DSF_DIM_ROWS, DSF_READ, 0, 1},
+    {"extents", DSF_I32, DSF_DIM_SEQUENCES, DSF_READ, 0, 2},
+    {"lookback", DSF_I32, DSF_DIM_SEQUENCES, DSF_READ, 0, LOOK_BACK},
+    {"features", DSF_F32, DSF_DIM_ROWS, DSF_WRITE, 0, 2},
+};
+
+/* The history is there and stays; what it says must be what is replayed. */
+static int32_t replay(const dsf_call *call) {
+  const int32_t *tokens = call->tensors[0];
+  const int32_t *sequence = call->tensors[1];
+  const int32_t *position = call->tensors[2];
+  const int32_t *lookback = call->tensors[4];
+  float *features = call->tensors[5];
+  for (int64_t i = 0; i < call->dims[DSF_DIM_ROWS]; ++i) {
+    history_row *row = history_of(call, sequence[i]) + position[i];
+    if (row->token != tokens[i] || row->hash == 0)
+      return 51;
+    if (i == 0 && position[0] > 0 && lookback[0] != row[-1].token)
+      return 52;
+    features[2 * i] = (float)(row->hash & 0xffff);
+    features[2 * i + 1] = (float)position[i];
+  }
+  return 0;
+}
+
 /*===- Drafts
  * --------------------------------------------------------------===*/
 
@@ -266,7 +300,8 @@ static int32_t markov(const dsf_call *call) {
     if (hidden[2 * row + 1] == 0 && hidden[2 * row] != (float)previous[i])
       return 41;
     logits[row * VOCAB + (previous[i] + 1) % VOCAB] += 8.0f;
-    confidence[row] = 1.0f / (1.0f + hidden[2 * row + 1]);
+    confidence[row] = 1.0f / (1.0f + hidden[2 * row + 1]) *
+                      (previous[i] % 2 ? 0.5f : 1.0f);
   }
   return 0;
 }
@@ -278,6 +313,7 @@ static int32_t markov(const dsf_call *call) {
 
 static const dsf_entry entries[] = {
     {"forward", forward, forward_tensors, COUNT(forward_tensors), 32, 64},
+    {"replay", replay, replay_tensors, COUNT(replay_tensors), 0, 0},
     {"draft_context", draft_context, context_tensors, COUNT(context_tensors), 0,
      0},
     {"draft", draft, draft_tensors, COUNT(draft_tensors), 0, 0},
@@ -319,9 +355,9 @@ static const dsf_module module = {
     .compiler = "fake 1",
     .target = "any",
     .cpu_features = FAKE_FEATURES,
-    .numerics = "ideal",
+    .numerics = FAKE_NUMERICS,
     .entries = entries,
-    .entry_count = FAKE_DRAFT_BLOCK ? COUNT(entries) : 1,
+    .entry_count = FAKE_DRAFT_BLOCK ? COUNT(entries) : 2,
     .weights = weights,
 #ifdef FAKE_TOKEN_MAP
     .weight_count = COUNT(weights),

@@ -16,6 +16,24 @@ using namespace mlir::dsflash;
 #define GET_ATTRDEF_CLASSES
 #include "dsflash/Dialect/DSFlash/IR/DSFlashAttrs.cpp.inc"
 
+/// A window's format, and ", positions" where its slots keep them.
+static ParseResult parseRingRow(AsmParser &parser, FormatAttr &format,
+                                bool &positions) {
+  auto parsed = FieldParser<FormatAttr>::parse(parser);
+  if (failed(parsed))
+    return failure();
+  format = *parsed;
+  positions = succeeded(parser.parseOptionalComma());
+  return positions ? parser.parseKeyword("positions") : success();
+}
+
+static void printRingRow(AsmPrinter &printer, FormatAttr format,
+                         bool positions) {
+  printer.printStrippedAttrOrType(format);
+  if (positions)
+    printer << ", positions";
+}
+
 #define GET_TYPEDEF_CLASSES
 #include "dsflash/Dialect/DSFlash/IR/DSFlashTypes.cpp.inc"
 

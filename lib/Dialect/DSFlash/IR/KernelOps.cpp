@@ -101,8 +101,16 @@ MemRefType mlir::dsflash::getPlaneType(WeightType weight, Plane plane) {
 }
 
 MemRefType mlir::dsflash::getPlaneType(StateTypeInterface state, Plane plane) {
+  if (plane == Plane::Position)
+    return MemRefType::get({state.getRowCount()},
+                           IntegerType::get(state.getContext(), 32));
   return getPackedType(state.getRowFormat(), plane, state.getRowCount(),
                        state.getRowCount(), state.getRowElements());
+}
+
+bool mlir::dsflash::keepsPositions(Type state) {
+  auto window = dyn_cast<WindowType>(state);
+  return window && window.getPositions();
 }
 
 LogicalResult WeightDataOp::verify() {
@@ -113,7 +121,9 @@ LogicalResult WeightDataOp::verify() {
                                         "has experts")) ||
       failed(Constraint{*this, 2}.holds(getPlane() == Plane::Payload ||
                                             weight.getFormat().hasScale(),
-                                        "a format with a scale plane")))
+                                        "a format with a scale plane")) ||
+      failed(Constraint{*this, 2}.holds(getPlane() != Plane::Position,
+                                        "payload or scale of a weight")))
     return failure();
   return Constraint{*this, 2}.equal(
       Type(getType()), getPlaneType(weight, getPlane()), "the buffer");
@@ -128,9 +138,12 @@ LogicalResult DecodeE2M1Op::verify() {
 
 LogicalResult StateDataOp::verify() {
   auto state = cast<StateTypeInterface>(getState().getType());
-  if (failed(Constraint{*this, 1}.holds(getPlane() == Plane::Payload ||
+  if (failed(Constraint{*this, 1}.holds(getPlane() != Plane::Scale ||
                                             state.getRowFormat().hasScale(),
-                                        "a format with a scale plane")))
+                                        "a format with a scale plane")) ||
+      failed(Constraint{*this, 1}.holds(getPlane() != Plane::Position ||
+                                            keepsPositions(state),
+                                        "a state that keeps positions")))
     return failure();
   return Constraint{*this, 1}.equal(
       Type(getType()), getPlaneType(state, getPlane()), "the buffer");

@@ -117,8 +117,8 @@ static LogicalResult verifyRow(EmitError emitError, int64_t dim,
 }
 
 LogicalResult WindowType::verify(EmitError emitError, int64_t layers,
-                                 int64_t slots, int64_t dim,
-                                 FormatAttr format) {
+                                 int64_t slots, int64_t dim, FormatAttr format,
+                                 bool) {
   if (failed(verifyExtents(emitError, {layers, slots, dim})))
     return failure();
   return verifyRow(emitError, dim, format);

@@ -65,7 +65,8 @@ def DSFlash_CSA2Op : DSFlash_ModelOp<"csa2", [AttrSizedOperandSegments]> {
     ones from the ring, into which the call's last rows are then written. With
     `round_probabilities` the probabilities, relative to the maximum over all rows of
     the query and head, are rounded to bf16 for the value product and kept f32 in the
-    denominator. A row that sees nothing gives zeros.
+    denominator. A row that sees nothing gives zeros. With `within_call` the window
+    begins at the sequence's first row of this call and nothing is read from the ring.
 
     The mode says where the global rows come from: none (`window`), the layer's own KV
     and selection (`full`), another layer's KV with a selection of its own
@@ -98,7 +99,8 @@ def DSFlash_CSA2Op : DSFlash_ModelOp<"csa2", [AttrSizedOperandSegments]> {
     DSFlash_WindowType:$window, Index:$layer, DSFlash_WeightType:$sink,
     DSFlash_Ids:$sequence, DSFlash_Ids:$position, DSFlash_Extents:$extents,
     Optional<DSFlash_GlobalKVType>:$global_kv, Optional<DSFlash_IdTable>:$selection,
-    I64Attr:$heads, I64Attr:$sliding_window, UnitAttr:$round_probabilities);
+    I64Attr:$heads, I64Attr:$sliding_window, UnitAttr:$round_probabilities,
+    UnitAttr:$within_call);
   let results = (outs DSFlash_Tensor2:$result, DSFlash_WindowType:$window_after);
   let assemblyFormat = [{
     $mode $query `,` $kv `window` $window `[` $layer `]` `sink` $sink

@@ -19,9 +19,17 @@ def DSFlash_ModeAttr : EnumAttr<DSFlash_Dialect, DSFlash_Mode, "mode"> {
 def DSFlash_PlaneAttr : EnumAttr<DSFlash_Dialect, DSFlash_Plane, "plane"> {
   let description = [{
     `payload` in `dsflash.weight_data` and `dsflash.state_data`: the packed elements, or
-    their scales (SPEC section 4).
+    their scales (SPEC section 4), or the positions that ring slots hold.
   }];
   let assemblyFormat = "$value";
+}
+def DSFlash_CheckAttr : EnumAttr<DSFlash_Dialect, DSFlash_Check, "check"> {
+  let description = [{
+    `<row>` in `dsflash.check_ids` and `dsflash.report`: what is wrong. `nan`: a NaN;
+    `expert`: an expert's id out of range; `row`: a row's; `slot`: a ring slot that holds
+    another position.
+  }];
+  let assemblyFormat = "`<` $value `>`";
 }
 
 def DSFlash_FormatAttr : AttrDef<DSFlash_Dialect, "Format"> {

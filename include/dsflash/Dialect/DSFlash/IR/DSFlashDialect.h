@@ -43,9 +43,12 @@ namespace mlir::dsflash {
 
 /// The buffer that a plane of a weight (of one expert) or of one sequence's
 /// state is seen through: [rows, columns] of f32, bf16 or i32, or bytes where
-/// elements are packed.
+/// elements are packed, or [rows] of i32 for the positions of ring slots.
 MemRefType getPlaneType(WeightType weight, Plane plane);
 MemRefType getPlaneType(StateTypeInterface state, Plane plane);
+
+/// Whether a state has the position plane: a window of a checked model.
+bool keepsPositions(Type state);
 
 } // namespace mlir::dsflash
 

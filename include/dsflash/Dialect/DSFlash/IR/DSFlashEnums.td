@@ -30,6 +30,15 @@ def DSFlash_Element : DSFlash_Enum<"Element", "stored element type", [
 
 def DSFlash_Plane : DSFlash_Enum<"Plane", "plane of packed rows", [
   I32EnumAttrCase<"Payload", 0, "payload">,
-  I32EnumAttrCase<"Scale", 1, "scale">]>;
+  I32EnumAttrCase<"Scale", 1, "scale">,
+  I32EnumAttrCase<"Position", 2, "position">]>;
+
+/// What a check of a checked model looks for; the numbers are those of
+/// dsf_check_kind.
+def DSFlash_Check : DSFlash_Enum<"Check", "kind of a check", [
+  I32EnumAttrCase<"NaN", 0, "nan">,
+  I32EnumAttrCase<"Expert", 1, "expert">,
+  I32EnumAttrCase<"Row", 2, "row">,
+  I32EnumAttrCase<"Slot", 3, "slot">]>;
 
 #endif // DSFLASH_DIALECT_DSFLASH_IR_DSFLASHENUMS_TD

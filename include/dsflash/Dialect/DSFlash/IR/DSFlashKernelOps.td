@@ -23,7 +23,7 @@ def DSFlash_DispatchOp : DSFlash_Op<"dispatch", [
     counted in items that the kernel defines (docs/Rationale.md, one kernel-level operation).
     The result does not depend on the pieces. On tensors the results are the outs after the launch; on
     buffers there are none. `writes_state` says that the kernel writes a state among its
-    ins. With `call` the kernel takes the call's context first.
+    ins, or reports what a check found. With `call` the kernel takes the call's context first.
 
     - C1: the kernel is a function of the call's context, if any, two indices and buffers of
       the operands' shapes, without results.
@@ -82,7 +82,8 @@ def DSFlash_StateDataOp : DSFlash_Op<"state_data", [Pure]> {
     The packed rows of one sequence in place (SPEC section 1, 890 bytes a token).
 
     Shapes: payload [rows, bytes of a row] of i8, or [rows, elements] of f32 where the
-    format is f32; scale [rows, scales of a row] of i8. The rows of a window are those of
+    format is f32; scale [rows, scales of a row] of i8; position [rows] of i32, the position
+    that a ring slot holds plus one, 0 while there is none. The rows of a window are those of
     all its layers, a row of pending groups is kv, then gate.
 
     - C1: the memref has this shape and the format has the plane.

@@ -4,6 +4,7 @@
 #define DSFLASH_DIALECT_DSFLASH_IR_DSFLASHOPS_TD
 
 include "dsflash/Dialect/DSFlash/IR/DSFlashAttentionOps.td"
+include "dsflash/Dialect/DSFlash/IR/DSFlashCheckOps.td"
 include "dsflash/Dialect/DSFlash/IR/DSFlashDSparkOps.td"
 include "dsflash/Dialect/DSFlash/IR/DSFlashEngramOps.td"
 include "dsflash/Dialect/DSFlash/IR/DSFlashKernelOps.td"

@@ -44,7 +44,8 @@ def DSFlash_WindowType : DSFlash_StateType<"Window", "window"> {
   let description = [{
     For every layer a ring of `slots` rows; position p lies in slot
     p mod slots (SPEC section 1). More slots than the sliding window let a
-    rejected draft block be undone by moving the length back.
+    rejected draft block be undone by moving the length back. With `positions` every slot
+    also keeps the position that it holds, for `dsflash.check_window`.
 
     - C1: layers, slots and dim are 1 to 2^31 - 1, at most 2^48 elements.
     - C2: the format is f32, or e4m3 or e2m1 with blocks of one row, dim being a
@@ -52,8 +53,12 @@ def DSFlash_WindowType : DSFlash_StateType<"Window", "window"> {
 
     Example: `!dsflash.window<layers = 10, slots = 13, dim = 64, <e4m3, e8m0, [1, 32]>>`
   }];
-  let parameters = (ins "int64_t":$layers, "int64_t":$slots, "int64_t":$dim, "::mlir::dsflash::FormatAttr":$format);
-  let assemblyFormat = "`<` `layers` `=` $layers `,` `slots` `=` $slots `,` `dim` `=` $dim `,` $format `>`";
+  let parameters = (ins "int64_t":$layers, "int64_t":$slots, "int64_t":$dim, "::mlir::dsflash::FormatAttr":$format,
+    DefaultValuedParameter<"bool", "false">:$positions);
+  let assemblyFormat = [{
+    `<` `layers` `=` $layers `,` `slots` `=` $slots `,` `dim` `=` $dim `,`
+    custom<RingRow>($format, $positions) `>`
+  }];
 }
 
 class DSFlash_GlobalType<string name, string typeMnemonic>
