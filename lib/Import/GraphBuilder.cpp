@@ -201,14 +201,16 @@ Value GraphBuilder::norm(Value value, Value weight, StringRef point) {
   return round(normed, point);
 }
 
-Value GraphBuilder::product(Value value, Value weight) {
+Value GraphBuilder::product(Value value, Value weight,
+                            Accumulation accumulation) {
   int64_t features = cast<WeightType>(weight.getType()).getRows();
   return LinearOp::create(*this, tensor({features}), value, weight,
-                          /*rounded=*/false);
+                          /*rounded=*/false, accumulation == Accumulation::F64);
 }
 
-Value GraphBuilder::linear(Value value, Value weight, StringRef point) {
-  return round(product(value, weight), point);
+Value GraphBuilder::linear(Value value, Value weight, StringRef point,
+                           Accumulation accumulation) {
+  return round(product(value, weight, accumulation), point);
 }
 
 Value GraphBuilder::rotate(Value value, Value table, int64_t headDim,

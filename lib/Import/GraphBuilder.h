@@ -22,6 +22,10 @@ struct Rows {
   mlir::Value sequence, position, extents;
 };
 
+/// What a product is summed in: f64 where its result decides a code of a cache
+/// or a choice.
+enum class Accumulation { F32, F64 };
+
 class GraphBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   GraphBuilder(mlir::ModuleOp module, const ModelConfig &config);
@@ -81,10 +85,12 @@ public:
   mlir::Value norm(mlir::Value value, mlir::Value weight,
                    llvm::StringRef point);
   /// W x, not rounded.
-  mlir::Value product(mlir::Value value, mlir::Value weight);
+  mlir::Value product(mlir::Value value, mlir::Value weight,
+                      Accumulation accumulation = Accumulation::F32);
   /// r(W x)
   mlir::Value linear(mlir::Value value, mlir::Value weight,
-                     llvm::StringRef point);
+                     llvm::StringRef point,
+                     Accumulation accumulation = Accumulation::F32);
   /// r(rotated x), heads of `headDim`
   mlir::Value rotate(mlir::Value value, mlir::Value table, int64_t headDim,
                      llvm::StringRef point, bool inverse = false);

@@ -137,11 +137,14 @@ SmallVector<Value> LayerBuilder::compress(const Attention &a, int64_t ratio,
       b.bf16(family, "attn.compressor.wkv.weight", {c.head_dim, c.hidden_size});
   Value latent;
   if (ratio == 1) {
-    latent = ProjectOp::create(b, latentType, input, wkv, /*rounded=*/false);
+    latent = ProjectOp::create(b, latentType, input, wkv, /*rounded=*/false,
+                               /*f64_accumulation=*/true);
   } else {
-    Value kv = b.product(input, wkv);
-    Value gate = b.product(input, b.bf16(family, "attn.compressor.wgate.weight",
-                                         {c.head_dim, c.hidden_size}));
+    Value kv = b.product(input, wkv, Accumulation::F64);
+    Value gate = b.product(input,
+                           b.bf16(family, "attn.compressor.wgate.weight",
+                                  {c.head_dim, c.hidden_size}),
+                           Accumulation::F64);
     auto pooled = CompressOp::create(b, latentType, pending.getType(), kv, gate,
                                      pending, a.rows.sequence, a.rows.position,
                                      a.rows.extents, ratio);
@@ -156,7 +159,7 @@ SmallVector<Value> LayerBuilder::compress(const Attention &a, int64_t ratio,
   Value key = b.linear(
       latent,
       b.bf16(family, "attn.indexer.wk.weight", {c.index_head_dim, c.head_dim}),
-      "indexer.wk");
+      "indexer.wk", Accumulation::F64);
   key = b.norm(
       key, b.bf16(family, "attn.indexer.k_norm.weight", {1, c.index_head_dim}),
       "indexer.k_norm");
@@ -193,7 +196,7 @@ IndexerOp LayerBuilder::select(const Attention &a, const LayerKind &kind,
   Value weights = b.linear(input,
                            b.bf16(a.family, "attn.indexer.weights_proj.weight",
                                   {c.index_n_heads, c.hidden_size}),
-                           "indexer.weights_proj");
+                           "indexer.weights_proj", Accumulation::F64);
   double scale = 1 / std::sqrt(double(c.index_head_dim * c.index_n_heads));
   weights =
       b.round(ScaleOp::create(b, weights.getType(), weights, b.f32Attr(scale)),
@@ -344,7 +347,8 @@ std::pair<Value, Value> LayerBuilder::experts(const Family &family, bool probes,
   HCMixOp mixes = mix(stream, family, "ffn");
   Value x = collapse(stream, pre, family, "ffn");
 
-  Value logits = b.product(x, b.bf16(family, "ffn.gate.weight", {count, d}));
+  Value logits = b.product(x, b.bf16(family, "ffn.gate.weight", {count, d}),
+                           Accumulation::F64);
   Value bias = b.f32(family, "ffn.gate.bias", {1, count});
   auto choices = b.tensor({perToken}, b.getI32Type());
   auto router = RouterOp::create(

@@ -34,11 +34,14 @@ bool isPacked(FormatAttr format) {
   return format.getElement() == Element::E2M1;
 }
 
-/// Lanes of the sums; what they take at a time lies in one block of a scale.
-int64_t getSumLanes(FormatAttr format, int64_t columns) {
+/// Lanes of the sums, whose registers are of one size; what they take at a time
+/// lies in one block of a scale.
+int64_t getSumLanes(FormatAttr format, int64_t columns, FloatType sumType) {
   if (format.hasScale())
     columns = std::gcd(columns, format.getBlockColumns());
-  return KernelBuilder::getLanes(isPacked(format) ? columns / 2 : columns);
+  int64_t lanes =
+      KernelBuilder::getLanes(isPacked(format) ? columns / 2 : columns);
+  return sumType.isF64() ? std::min(lanes, KernelBuilder::f64Lanes) : lanes;
 }
 
 /// Whole blocks.
@@ -82,12 +85,12 @@ struct ProductRow {
 /// Writes the body of a product's function.
 class ProductEmitter {
 public:
-  ProductEmitter(KernelBuilder &b, FormatAttr format, int64_t lanes,
-                 const ProductOperands &operands)
-      : b(b), format(format), lanes(lanes), span(getSpan(format)),
-        operands(operands),
+  ProductEmitter(KernelBuilder &b, FormatAttr format, FloatType sumType,
+                 int64_t lanes, const ProductOperands &operands)
+      : b(b), format(format), sumType(sumType), lanes(lanes),
+        span(getSpan(format)), operands(operands),
         columns(memref::DimOp::create(b, operands.payload, 1)),
-        partial(b.scratch({rowBlock, tile * lanes}, b.getF32Type())),
+        partial(b.scratch({rowBlock, tile * lanes}, sumType)),
         results(b.scratch({tile}, b.getF32Type())),
         weights(b.scratch({tile, span}, b.getF32Type())) {
     if (isPacked(format))
@@ -131,13 +134,18 @@ private:
   Vectors loadInput(const ProductRow &row, Value column);
 
   SmallVector<Value> zeros() {
-    return SmallVector<Value>(tile, b.f32(0.0f, lanes));
+    Value zero = sumType.isF64() ? b.f64(0.0) : b.f32(0.0f);
+    return SmallVector<Value>(tile, b.splat(zero, lanes));
+  }
+  Value toSumType(Value vector) {
+    return sumType.isF64() ? b.toF64(vector) : vector;
   }
   SmallVector<Value> loadSums(Value row);
   void storeSums(Value row, ArrayRef<Value> sums);
 
   KernelBuilder &b;
   FormatAttr format;
+  FloatType sumType;
   int64_t lanes, span;
   ProductOperands operands;
   Value columns;
@@ -268,6 +276,8 @@ void ProductEmitter::finish(Value first, Value count) {
   b.loop(b.index(0), count, [&](Value number) {
     Value row = getRow(b.add(first, number)).output;
     Value sums = b.reduceAddEach(loadSums(number));
+    if (sumType.isF64())
+      sums = b.fromF64(sums);
     Value stored = b.select(operands.rounded, b.round(sums), sums);
     b.when(
         isFull,
@@ -312,7 +322,7 @@ SmallVector<Value> ProductEmitter::forChunks(Value begin, Value end,
           for (auto [part, vector] : llvm::enumerate(getWeights(i, column)))
             for (auto [r, input] : llvm::enumerate(inputs)) {
               Value &sum = next[r * tile + i];
-              sum = b.fma(input[part], vector, sum);
+              sum = b.fma(toSumType(input[part]), toSumType(vector), sum);
             }
         return next;
       });
@@ -408,11 +418,14 @@ static Value forgetExtents(KernelBuilder &b, Value matrix) {
 
 /// The function for a format and a number of lanes, made where it is missing.
 static func::FuncOp getFunction(KernelBuilder &b, FormatAttr format,
-                                int64_t lanes, TypeRange types, bool hasOrder) {
+                                FloatType sumType, int64_t lanes,
+                                TypeRange types, bool hasOrder) {
   std::string name = "product." + stringifyElement(format.getElement()).str();
   if (format.hasScale())
     name += "." + std::to_string(format.getBlockRows()) + "x" +
             std::to_string(format.getBlockColumns());
+  if (sumType.isF64())
+    name += ".f64";
   name += ".lanes" + std::to_string(lanes);
   if (hasOrder)
     name += ".slots";
@@ -432,7 +445,7 @@ static func::FuncOp getFunction(KernelBuilder &b, FormatAttr format,
                    [&](Value &value) { value = *argument++; });
   KernelBuilder body(b.getLoc(), b.getContext());
   body.setInsertionPointToStart(entry);
-  ProductEmitter(body, format, lanes, operands).emit();
+  ProductEmitter(body, format, sumType, lanes, operands).emit();
   func::ReturnOp::create(body);
   return function;
 }
@@ -466,7 +479,7 @@ void MatrixProduct::emit(KernelBuilder &b, Value begin, Value end,
   operands.forEach(format.hasScale(), bool(rows.order),
                    [&](Value &value) { list.push_back(value); });
   func::FuncOp function =
-      getFunction(b, format, getSumLanes(format, columns),
+      getFunction(b, format, sumType, getSumLanes(format, columns, sumType),
                   ValueRange(list).getTypes(), bool(rows.order));
   func::CallOp::create(b, function, list);
 }

@@ -19,7 +19,6 @@ using CmpF = arith::CmpFPredicate;
 
 constexpr int64_t infinityBits = 0x7f800000;
 constexpr int64_t quietNaNBits = 0x7fc00000;
-constexpr int64_t signBit = 0x80000000;
 constexpr int64_t mantissaBits = 23;
 constexpr int64_t exponentBias = 127;
 

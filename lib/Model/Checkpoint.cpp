@@ -359,6 +359,19 @@ Result<CheckpointIndex> CheckpointIndex::open(const std::string &folder) {
   return index;
 }
 
+Result<CheckpointIndex> CheckpointIndex::openFile(const std::string &path) {
+  Result<SafetensorsFile> file = SafetensorsFile::open(path);
+  if (!file)
+    return file.status();
+  CheckpointIndex index;
+  index.path = path;
+  for (const TensorInfo &tensor : file->tensors())
+    index.entries.emplace(tensor.name, Entry{tensor, 0});
+  index.shards.push_back(std::move(*file));
+  index.shardPaths.push_back(path);
+  return index;
+}
+
 const CheckpointIndex::Entry *
 CheckpointIndex::find(const std::string &name) const {
   auto found = entries.find(name);

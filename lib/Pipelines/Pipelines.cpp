@@ -27,6 +27,7 @@ void mlir::dsflash::buildPhasesPipeline(OpPassManager &passes,
     passes.addPass(createStripProbesPass());
   passes.addPass(createLowerStructurePass());
   passes.addPass(createDeriveReplayPass());
+  passes.addPass(createDeriveEngramRowsPass());
   passes.addPass(createVerifyStatePass());
   addCleanup(passes);
 }

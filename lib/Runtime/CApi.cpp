@@ -286,15 +286,15 @@ dsf_status dsf_session_fork(const dsf_session *from,
   if (!from)
     return nullArgument(__func__);
   dsf_model model{from->model};
-  return createSession(
-      __func__, &model, options, session, [&](dsf_session &created) {
-        Result<Session> copy = from->session.fork(0);
-        if (!copy)
-          return fail(DSF_ERROR_MEMORY, copy.status());
-        created.session = std::move(*copy);
-        created.waiting = from->waiting;
-        return DSF_OK;
-      });
+  return createSession(__func__, &model, options, session,
+                       [&](dsf_session &created) {
+                         Result<Session> copy = from->session.fork(0);
+                         if (!copy)
+                           return fail(DSF_ERROR_MEMORY, copy.status());
+                         created.session = std::move(*copy);
+                         created.waiting = from->waiting;
+                         return DSF_OK;
+                       });
 }
 
 dsf_status dsf_session_save(const dsf_session *session, const char *path) {

@@ -36,8 +36,8 @@ void CheckReports::add(const CheckReport &report) {
   std::lock_guard<std::mutex> lock(mutex);
   // Rows of one launch come in any order; the lowest position is the same in
   // every run.
-  bool isSameLaunch = first && first->check == report.check &&
-                      first->layer == report.layer;
+  bool isSameLaunch =
+      first && first->check == report.check && first->layer == report.layer;
   if (!first || (isSameLaunch && report.position < first->position))
     first = report;
 }

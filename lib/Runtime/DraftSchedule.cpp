@@ -14,8 +14,8 @@ namespace {
 class CostProbe {
 public:
   CostProbe(ModelRunner &runner, Session session, int64_t width)
-      : runner(runner), session(std::move(session)),
-        tokens(size_t(width) + 1) {}
+      : runner(runner), session(std::move(session)), tokens(size_t(width) + 1) {
+  }
 
   Status verify(int64_t rows) {
     session.truncate(0);
@@ -64,8 +64,7 @@ Result<StepCosts> dsflash::measureStepCosts(ModelRunner &runner,
   Timeline *timeline = runner.timeline();
   runner.setTimeline(nullptr);
   CostProbe probe(runner, std::move(*session), width);
-  Result<double> widest =
-      shortestTime([&] { return probe.verify(width + 1); });
+  Result<double> widest = shortestTime([&] { return probe.verify(width + 1); });
   Result<double> single = shortestTime([&] { return probe.verify(1); });
   Status seen = single ? probe.see(1) : single.status();
   Result<double> draft =

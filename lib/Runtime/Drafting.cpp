@@ -25,10 +25,10 @@ struct Drafts {
 
 /// Drafts `width` tokens in each session, row by row, from the token that each
 /// continues with.
-Result<std::vector<Drafts>>
-draftBlocks(ModelRunner &runner, const std::vector<Session *> &sessions,
-            std::vector<int32_t> previous, int64_t width,
-            const PickDraft &pick) {
+Result<std::vector<Drafts>> draftBlocks(ModelRunner &runner,
+                                        const std::vector<Session *> &sessions,
+                                        std::vector<int32_t> previous,
+                                        int64_t width, const PickDraft &pick) {
   if (Status status = runner.draft(sessions, previous); !status)
     return status;
   int64_t vocab = runner.model().module().vocab_size;

@@ -23,10 +23,10 @@ struct TensorRow {
 };
 
 constexpr TensorRow kTensors[kTensorCount] = {
-    {"tokens", DSF_I32},   {"sequence", DSF_I32},  {"position", DSF_I32},
-    {"extents", DSF_I32},  {"lookback", DSF_I32},  {"outputs", DSF_I32},
-    {"previous", DSF_I32}, {"logits", DSF_F32},    {"features", DSF_F32},
-    {"hidden", DSF_F32},   {"confidence", DSF_F32}};
+    {"tokens", DSF_I32},   {"sequence", DSF_I32},   {"position", DSF_I32},
+    {"extents", DSF_I32},  {"lookback", DSF_I32},   {"outputs", DSF_I32},
+    {"previous", DSF_I32}, {"logits", DSF_F32},     {"features", DSF_F32},
+    {"hidden", DSF_F32},   {"confidence", DSF_F32}, {"engram_rows", DSF_I64}};
 
 /// Row size that a tensor must have, or 0 if it is the model's choice.
 int64_t expectedWidth(Tensor tensor, const dsf_module &module) {
@@ -39,6 +39,7 @@ int64_t expectedWidth(Tensor tensor, const dsf_module &module) {
     return module.vocab_size;
   case Tensor::Features:
   case Tensor::Hidden:
+  case Tensor::EngramRows:
     return 0;
   default:
     return 1;
@@ -82,11 +83,24 @@ const char *dsflash::entryName(Entry entry) {
   return kEntryNames[size_t(entry)];
 }
 
-void Executor::FreeDelete::operator()(void *memory) const { std::free(memory); }
+std::optional<Tensor> dsflash::tensorOfName(std::string_view name) {
+  for (size_t i = 0; i < kTensorCount; ++i)
+    if (kTensors[i].name == name)
+      return Tensor(i);
+  return std::nullopt;
+}
+
+void Workspace::FreeDelete::operator()(void *memory) const {
+  std::free(memory);
+}
 
 Result<std::unique_ptr<Executor>>
 Executor::create(const Model &model, ThreadPool &pool,
                  std::unique_ptr<Device> device) {
+  if (model.module().vocab_size == 0 || model.module().max_positions == 0)
+    return Status::error(model.path() + "/model.so",
+                         "a function without vocabulary or positions, no "
+                         "model");
   if (!device && model.module().device)
     return Status::error(model.path(),
                          std::string("the model was compiled for ") +
@@ -115,43 +129,40 @@ Status Executor::resolve(Entry entry) {
   for (int64_t i = 0; i < binding.entry->tensor_count; ++i) {
     const dsf_tensor &tensor = binding.entry->tensors[i];
     std::string name = tensor.name ? tensor.name : "";
-    const TensorRow *known =
-        std::find_if(std::begin(kTensors), std::end(kTensors),
-                     [&](const TensorRow &row) { return row.name == name; });
-    if (known == std::end(kTensors)) {
+    std::optional<Tensor> slot = tensorOfName(name);
+    if (!slot) {
       faults.add(where, "tensor '" + name + "' is not known to this runtime");
       continue;
     }
-    if (tensor.type != known->type)
+    dsf_type known = kTensors[size_t(*slot)].type;
+    if (tensor.type != known)
       faults.add(where, "tensor '" + name + "' is " + abiTypeName(tensor.type) +
-                            ", this runtime passes " +
-                            abiTypeName(known->type));
-    auto slot = Tensor(known - kTensors);
-    int64_t &width = widths[size_t(slot)];
-    int64_t expected = width ? width : expectedWidth(slot, model.module());
+                            ", this runtime passes " + abiTypeName(known));
+    int64_t &width = widths[size_t(*slot)];
+    int64_t expected = width ? width : expectedWidth(*slot, model.module());
     if (expected && tensor.row_elements != expected)
       faults.add(where, "tensor '" + name + "' has rows of " +
                             std::to_string(tensor.row_elements) +
                             " elements, this runtime passes " +
                             std::to_string(expected));
     width = tensor.row_elements;
-    binding.tensors.push_back(slot);
+    binding.tensors.push_back(*slot);
   }
   return faults;
 }
 
-Status Executor::growWorkspace(int64_t bytes) {
-  if (bytes <= workspaceSize)
+Status Workspace::grow(int64_t wanted) {
+  if (wanted <= bytes)
     return Status();
-  bytes = (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
-          kWorkspaceAlignment;
-  workspace.reset();
-  workspaceSize = 0;
-  workspace.reset(std::aligned_alloc(kWorkspaceAlignment, size_t(bytes)));
-  if (!workspace)
+  wanted = (wanted + kWorkspaceAlignment - 1) / kWorkspaceAlignment *
+           kWorkspaceAlignment;
+  memory.reset();
+  bytes = 0;
+  memory.reset(std::aligned_alloc(kWorkspaceAlignment, size_t(wanted)));
+  if (!memory)
     return Status::error("workspace",
-                         "out of memory: " + std::to_string(bytes) + " bytes");
-  workspaceSize = bytes;
+                         "out of memory: " + std::to_string(wanted) + " bytes");
+  bytes = wanted;
   return Status();
 }
 
@@ -160,8 +171,9 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
                      const CallExtents &extents, const ProbeFunction &probe) {
   const Binding &binding = bindings[size_t(entry)];
   int64_t units = *std::max_element(extents.begin(), extents.end());
-  if (Status status = growWorkspace(binding.entry->workspace_row_bytes * units +
-                                    binding.entry->workspace_fixed_bytes);
+  if (Status status =
+          workspace.grow(binding.entry->workspace_row_bytes * units +
+                         binding.entry->workspace_fixed_bytes);
       !status)
     return status;
   pointers.clear();
@@ -176,7 +188,7 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
                 model.weights()->slots(),
                 states.data(),
                 pointers.data(),
-                workspace.get(),
+                workspace.data(),
                 {extents[0], extents[1], extents[2]}};
   TimelineScope span(recorder, entryName(entry), "rows", extents[DSF_DIM_ROWS]);
   if (int32_t code = binding.entry->function(&call))

@@ -131,8 +131,7 @@ Generator::run(const std::vector<std::vector<int32_t>> &prompts) {
 }
 
 /// Tokens that all prompts begin with; at least one is left of each.
-static int64_t
-sharedPrefix(const std::vector<std::vector<int32_t>> &prompts) {
+static int64_t sharedPrefix(const std::vector<std::vector<int32_t>> &prompts) {
   const std::vector<int32_t> &first = prompts.front();
   size_t length = first.size() - 1;
   for (const std::vector<int32_t> &prompt : prompts) {
@@ -153,8 +152,7 @@ Status Generator::readSharedPrefix() {
   int64_t shared = sharedPrefix(prompts);
   Sequence &first = sequences.front();
   while (first.promptRead < shared && !isInterrupted())
-    if (Status status = readChunk({&first}, shared - first.promptRead);
-        !status)
+    if (Status status = readChunk({&first}, shared - first.promptRead); !status)
       return status;
   if (first.promptRead == 0)
     return Status();
@@ -237,10 +235,10 @@ Status Generator::finishChunk(Sequence &sequence, size_t input, int64_t count,
     return Status();
   const float *logits = runner.logits(input, outputs - 1);
   const Session &session = sequence.state.session;
-  if (Status status = checkLogits(
-          "sequence " + std::to_string(session.index()) + ", position " +
-              std::to_string(session.length() - 1),
-          logits, module.vocab_size);
+  if (Status status =
+          checkLogits("sequence " + std::to_string(session.index()) +
+                          ", position " + std::to_string(session.length() - 1),
+                      logits, module.vocab_size);
       !status)
     return status;
   sequence.bestFirst = argmax(logits, module.vocab_size);
@@ -371,9 +369,8 @@ std::vector<int32_t> Generator::uncomputed(const Sequence &sequence) {
 
 int64_t Generator::roomFor(const Sequence &sequence) const {
   // The last token drawn is never computed.
-  return std::min(
-      options.maxTokens - int64_t(sequence.result.tokens.size()),
-      module.max_positions + 1 - lengthOf(sequence));
+  return std::min(options.maxTokens - int64_t(sequence.result.tokens.size()),
+                  module.max_positions + 1 - lengthOf(sequence));
 }
 
 Continuation Generator::takeSequence(size_t index) {

@@ -118,8 +118,8 @@ Status checkTable(const dsf_module &module, const std::string &where) {
       faults.add(where, "the module's " + what + " is damaged");
   };
   require(module.cpu_features && module.numerics && module.target &&
-              module.compiler && module.vocab_size > 0 &&
-              module.max_positions > 0 && module.draft_block >= 0 &&
+              module.compiler && module.vocab_size >= 0 &&
+              module.max_positions >= 0 && module.draft_block >= 0 &&
               module.look_back >= 0 && module.state_bytes >= 0 &&
               module.weight_slots >= 0,
           "header");
@@ -268,7 +268,8 @@ Status Model::loadTokenizer(const std::string &from) {
   return Status();
 }
 
-Status Model::bindWeights(const std::string &from) {
+Status Model::bindWeights(const std::string &from,
+                          const std::string &engramFile) {
   std::string where = from;
   if (where.empty()) {
     if (facts.weights.empty())
@@ -279,7 +280,8 @@ Status Model::bindWeights(const std::string &from) {
   if (!tokens)
     if (Status status = loadTokenizer(where); !status)
       return status;
-  Result<BoundWeights> weights = BoundWeights::bind(*table, where, tokenizer());
+  Result<BoundWeights> weights =
+      BoundWeights::bind(*table, where, tokenizer(), engramFile);
   if (!weights)
     return weights.status();
   bound = std::move(*weights);

@@ -40,7 +40,14 @@ ModelRunner::create(const Model &model, ThreadPool &pool,
       Executor::create(model, pool, std::move(device));
   if (!exec)
     return exec.status();
-  return std::unique_ptr<ModelRunner>(new ModelRunner(model, std::move(*exec)));
+  std::unique_ptr<ModelRunner> runner(new ModelRunner(model, std::move(*exec)));
+  if (model.weights()->hasEngramFile()) {
+    Result<std::unique_ptr<EngramStore>> store = EngramStore::create(model);
+    if (!store)
+      return store.status();
+    runner->engram = std::move(*store);
+  }
+  return runner;
 }
 
 Status
@@ -76,6 +83,9 @@ Status ModelRunner::run(Entry entry, RowTable &table, int64_t outputs,
   for (Session *session : table.sessions)
     states.push_back(session->state());
   CallExtents extents{table.rows(), int64_t(table.sessions.size()), outputs};
+  if (engram && (entry == Entry::Forward || entry == Entry::Replay))
+    if (Status status = engram->fetch(buffers, extents); !status)
+      return status;
   ProbeFunction probe;
   if (observer)
     probe = [&](int32_t number, int64_t layer, void *data, int64_t count) {
@@ -125,8 +135,7 @@ Status ModelRunner::forward(const std::vector<SequenceInput> &inputs) {
 }
 
 Status ModelRunner::replay(Session &session) {
-  int64_t count =
-      std::min(session.length(), compiled.module().sliding_window);
+  int64_t count = std::min(session.length(), compiled.module().sliding_window);
   if (count == 0)
     return Status();
   int64_t first = session.length() - count;

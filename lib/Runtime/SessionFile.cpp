@@ -66,10 +66,9 @@ std::vector<TensorView> viewsOf(const Model &model, const Session &session,
                        {usedRows(state, session.length()), state.row_bytes},
                        session.plane(state)});
   }
-  std::sort(views.begin(), views.end(),
-            [](const TensorView &a, const TensorView &b) {
-              return a.name < b.name;
-            });
+  std::sort(
+      views.begin(), views.end(),
+      [](const TensorView &a, const TensorView &b) { return a.name < b.name; });
   return views;
 }
 
@@ -116,8 +115,7 @@ public:
       const dsf_state &state = model.module().states[i];
       if (state.positions_per_row == 0)
         continue;
-      const TensorInfo &tensor =
-          *file.find(std::string("state.") + state.name);
+      const TensorInfo &tensor = *file.find(std::string("state.") + state.name);
       std::memcpy(session->plane(state), file.data(tensor), tensor.size());
     }
     return Continuation{std::move(*session), std::move(waiting)};
@@ -157,8 +155,7 @@ private:
   }
 
   Status anotherModel() const {
-    return Status::error(path, "saved with another model than " +
-                                   model.path());
+    return Status::error(path, "saved with another model than " + model.path());
   }
 
   Status readIds(const char *name, int64_t firstPosition,

@@ -48,8 +48,8 @@ std::string Statistics::line() const {
   std::ostringstream text;
   text << std::fixed << std::setprecision(1) << promptTokens
        << " prompt tokens at " << promptTokensPerSecond() << " tokens/s, "
-       << reusedTokens << " positions reused, "
-       << generatedTokens << " generated at " << generateTokensPerSecond()
+       << reusedTokens << " positions reused, " << generatedTokens
+       << " generated at " << generateTokensPerSecond()
        << " tokens/s, first after " << std::setprecision(2) << timeToFirstToken
        << " s, ";
   if (!steps.accepted.empty()) {

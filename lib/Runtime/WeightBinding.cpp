@@ -36,6 +36,11 @@ std::optional<DType> storedType(uint32_t type) {
   }
 }
 
+/// Payload or scale of an Engram table (SPEC section 4).
+bool isEngramTable(const std::string &tensor) {
+  return tensor.find(".engram.embed.") != tensor.npos;
+}
+
 int64_t ceilDiv(int64_t value, int64_t divisor) {
   return divisor > 0 ? (value + divisor - 1) / divisor : value;
 }
@@ -53,8 +58,10 @@ Shape scaleShape(const dsf_weight &weight) {
 /// Finds the tensors of a module in a checkpoint and collects what is wrong.
 class Binder {
 public:
-  Binder(const CheckpointIndex &checkpoint, std::vector<const void *> &slots)
-      : checkpoint(checkpoint), slots(slots) {}
+  Binder(const CheckpointIndex &checkpoint, const std::string &engramPath,
+         const SafetensorsFile *engram, std::vector<const void *> &slots)
+      : checkpoint(checkpoint), engramPath(engramPath), engram(engram),
+        slots(slots) {}
 
   void bindTensors(const dsf_weight &weight) {
     if (!weight.layers)
@@ -97,27 +104,42 @@ private:
   }
 
   const void *find(const std::string &name, uint32_t type, const Shape &shape) {
+    if (engram && isEngramTable(name)) {
+      const TensorInfo *tensor = engram->find(name);
+      if (!tensor) {
+        faults.add(engramPath, "tensor '" + name + "' is missing");
+        return nullptr;
+      }
+      check(engramPath, *tensor, type, shape);
+      return engram->data(*tensor);
+    }
     const CheckpointIndex::Entry *entry = checkpoint.find(name);
     if (!entry) {
       faults.add(checkpoint.folder(), "tensor '" + name + "' is missing");
       return nullptr;
     }
-    const TensorInfo &tensor = entry->tensor;
-    const std::string &file = checkpoint.filePath(entry->file);
+    check(checkpoint.filePath(entry->file), entry->tensor, type, shape);
+    return checkpoint.files()[entry->file].data(entry->tensor);
+  }
+
+  void check(const std::string &file, const TensorInfo &tensor, uint32_t type,
+             const Shape &shape) {
     DType expected = *storedType(type);
     if (tensor.dtype != expected)
-      faults.add(file, "tensor '" + name + "' is " + dtypeName(tensor.dtype) +
-                           ", the model was compiled for " +
-                           dtypeName(expected));
+      faults.add(file,
+                 "tensor '" + tensor.name + "' is " + dtypeName(tensor.dtype) +
+                     ", the model was compiled for " + dtypeName(expected));
     bool vector = shape[0] == 1 && tensor.shape == Shape{shape[1]};
     if (tensor.shape != shape && !vector)
-      faults.add(
-          file, "tensor '" + name + "' has shape " + shapeString(tensor.shape) +
-                    ", the model was compiled for " + shapeString(shape));
-    return checkpoint.files()[entry->file].data(tensor);
+      faults.add(file, "tensor '" + tensor.name + "' has shape " +
+                           shapeString(tensor.shape) +
+                           ", the model was compiled for " +
+                           shapeString(shape));
   }
 
   const CheckpointIndex &checkpoint;
+  const std::string &engramPath;
+  const SafetensorsFile *engram;
   std::vector<const void *> &slots;
 };
 
@@ -140,13 +162,29 @@ std::string dsflash::expandName(std::string_view pattern, int64_t layer,
 
 Result<BoundWeights> BoundWeights::bind(const dsf_module &module,
                                         const std::string &folder,
-                                        const Tokenizer *tokenizer) {
+                                        const Tokenizer *tokenizer,
+                                        const std::string &engramFile) {
   Result<CheckpointIndex> index = CheckpointIndex::open(folder);
   if (!index)
     return index.status();
-  BoundWeights bound(std::move(*index));
+  return bind(module, std::move(*index), tokenizer, engramFile);
+}
+
+Result<BoundWeights> BoundWeights::bind(const dsf_module &module,
+                                        CheckpointIndex checkpoint,
+                                        const Tokenizer *tokenizer,
+                                        const std::string &engramFile) {
+  BoundWeights bound(std::move(checkpoint));
   bound.addresses.assign(size_t(module.weight_slots), nullptr);
-  Binder binder(bound.checkpoint, bound.addresses);
+  bound.engramPath = engramFile;
+  if (!engramFile.empty()) {
+    Result<SafetensorsFile> file = SafetensorsFile::open(engramFile);
+    if (!file)
+      return file.status();
+    bound.engram = std::move(*file);
+  }
+  Binder binder(bound.checkpoint, engramFile,
+                bound.engram ? &*bound.engram : nullptr, bound.addresses);
   for (int64_t i = 0; i < module.weight_count; ++i) {
     const dsf_weight &weight = module.weights[i];
     if (weight.source == DSF_FROM_TOKENIZER)
@@ -157,6 +195,17 @@ Result<BoundWeights> BoundWeights::bind(const dsf_module &module,
   if (!binder.faults)
     return binder.faults;
   return bound;
+}
+
+BoundWeights::Place BoundWeights::placeOf(const std::string &tensor) const {
+  if (engram && isEngramTable(tensor)) {
+    const TensorInfo &info = *engram->find(tensor);
+    return {engramPath, engram->dataOffset() + info.begin, info.size()};
+  }
+  const CheckpointIndex::Entry &entry = *checkpoint.find(tensor);
+  return {checkpoint.filePath(entry.file),
+          checkpoint.files()[entry.file].dataOffset() + entry.tensor.begin,
+          entry.tensor.size()};
 }
 
 uint64_t BoundWeights::fingerprint() const {
@@ -178,6 +227,12 @@ uint64_t BoundWeights::fingerprint() const {
                 std::min(size_t(tensor.size()), kSampledBytes)});
   }
   return hash.digest();
+}
+
+bool BoundWeights::uses(const std::string &tensor) const {
+  const void *data = checkpoint.data(tensor);
+  return data &&
+         std::find(addresses.begin(), addresses.end(), data) != addresses.end();
 }
 
 int64_t BoundWeights::bytesRead() const {

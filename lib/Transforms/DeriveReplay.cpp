@@ -50,8 +50,8 @@ static void dropOutputs(func::FuncOp entry) {
   llvm::BitVector results(entry.getNumResults()),
       arguments(entry.getNumArguments());
   for (unsigned i = 0; i < results.size(); ++i)
-    results[i] = countsOutputs(
-        entry.getResultAttrOfType<StringAttr>(i, dimAttrName));
+    results[i] =
+        countsOutputs(entry.getResultAttrOfType<StringAttr>(i, dimAttrName));
   end->eraseOperands(results);
   (void)entry.eraseResults(results);
   eraseDeadOps(body);

@@ -37,6 +37,11 @@ struct FunctionFacts {
 };
 } // namespace
 
+static bool isArgument(func::FuncOp function, Value value) {
+  auto argument = dyn_cast_or_null<BlockArgument>(value);
+  return argument && argument.getOwner() == &function.front();
+}
+
 /// The table of positions that the operations of a function use.
 static Value findPosition(func::FuncOp function) {
   Value position;
@@ -46,7 +51,7 @@ static Value findPosition(func::FuncOp function) {
             [&](auto user) { position = user.getPosition(); });
     return position ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return isa_and_nonnull<BlockArgument>(position) ? position : Value();
+  return isArgument(function, position) ? position : Value();
 }
 
 /// The layer, and how the names of its parameters begin.
@@ -54,7 +59,7 @@ static void findLayer(func::FuncOp function, SymbolTable &symbols,
                       FunctionFacts &facts) {
   function.walk([&](ParamRefOp ref) {
     auto param = symbols.lookup<ParamOp>(ref.getParam());
-    if (!param || !isa_and_nonnull<BlockArgument>(ref.getLayer()))
+    if (!param || !isArgument(function, ref.getLayer()))
       return WalkResult::advance();
     constexpr StringLiteral layer = "{l}";
     StringRef name = param.getTensor();
@@ -66,16 +71,16 @@ static void findLayer(func::FuncOp function, SymbolTable &symbols,
 
 /// Functions without positions get them from their callers, where all of these
 /// are calls that have some.
-static void handPositionsOn(
-    ModuleOp module,
-    llvm::MapVector<func::FuncOp, FunctionFacts> &functions) {
+static void
+handPositionsOn(ModuleOp module,
+                llvm::MapVector<func::FuncOp, FunctionFacts> &functions) {
   for (auto &[function, facts] : functions) {
     SmallVector<func::CallOp> calls = getCalls(function);
     auto getCallers = [&](func::CallOp call) {
-      return functions[call->getParentOfType<func::FuncOp>()].position;
+      return functions.lookup(call->getParentOfType<func::FuncOp>()).position;
     };
     auto uses = SymbolTable::getSymbolUses(function, module);
-    if (facts.position || calls.empty() ||
+    if (facts.position || calls.empty() || !uses ||
         size_t(llvm::range_size(*uses)) != calls.size() ||
         !llvm::all_of(calls, getCallers))
       continue;
@@ -184,11 +189,10 @@ private:
     if (isa<ConfidenceOp, DecoderOp, EncoderOp, InsertFeatureOp, LayerOp,
             LoadOp, ProbeOp, QuantizeOp, RopeTableOp>(op))
       return;
-    bool isOfOutputs =
-        isa<GatherRowsOp>(op) ||
-        llvm::any_of(op->getOperands(), [&](Value operand) {
-          return ofOutputs.contains(operand);
-        });
+    bool isOfOutputs = isa<GatherRowsOp>(op) ||
+                       llvm::any_of(op->getOperands(), [&](Value operand) {
+                         return ofOutputs.contains(operand);
+                       });
     if (auto gather = dyn_cast<GatherRowsOp>(op))
       outputs = gather.getRows();
     for (Value result : op->getResults()) {
@@ -249,7 +253,7 @@ private:
         })
         .Case([&](CSA2Op attention) {
           checkWindow(attention, attention.getSlidingWindow() - 1);
-          if (!attention.getSelection())
+          if (!attention.getSelection() || !attention.getGlobalKv())
             return;
           GlobalKVType global = attention.getGlobalKv().getType();
           checkIds(attention.getSelectionMutable()[0], Check::Row,
@@ -282,8 +286,7 @@ private:
     auto argument = dyn_cast<BlockArgument>(ids);
     if (!argument)
       return true;
-    auto function =
-        dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
     auto dim = function ? function.getArgAttrOfType<StringAttr>(
                               argument.getArgNumber(), dimAttrName)
                         : StringAttr();
@@ -303,7 +306,7 @@ private:
   SymbolTable &symbols;
   ImplicitLocOpBuilder b;
   DenseMap<Operation *, std::string> names;
-  Value outputs;              // the rows that were chosen
+  Value outputs;             // the rows that were chosen
   DenseSet<Value> ofOutputs; // tensors with a row for each of them
 };
 

@@ -27,15 +27,16 @@ def read(path):
 
 
 def write(path, tensors):
-    """tensors: {name: float32 or int32 array}"""
-    header, offset = {}, 0
-    for name, array in tensors.items():
-        kind = "F32" if array.dtype == np.float32 else "I32"
+    """tensors: {name: float32 or int32 array, or (type name, array of its bytes)}"""
+    header, offset, arrays = {}, 0, []
+    for name, value in tensors.items():
+        kind, array = value if isinstance(value, tuple) else ("F32" if value.dtype == np.float32 else "I32", value)
+        arrays.append(array)
         header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [offset, offset + array.nbytes]}
         offset += array.nbytes
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
-        for array in tensors.values():
+        for array in arrays:
             file.write(np.ascontiguousarray(array).tobytes())

@@ -18,6 +18,7 @@
 #include "dsflash/Target/NativeCode.h"
 #include "dsflash/Tokens/TokenMap.h"
 #include "dsflash/Transforms/AttributeNames.h"
+#include "dsflash/Transforms/Passes.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -148,7 +149,8 @@ bool Driver::read() {
       return succeeded(verify(*module));
     };
     return log.run(Stage::Config, readText) &&
-           (isDone(Stage::Config) || log.run(Stage::DSFlash, makeModule));
+           (isDone(Stage::Config) ||
+            (log.run(Stage::DSFlash, makeModule) && noteSize()));
   }
   return log.run(*options.from, [&](TimingScope &) {
     return startsBefore(Stage::LLVM) ? readModule() && checkNumerics()
@@ -158,7 +160,13 @@ bool Driver::read() {
 
 bool Driver::readModule() {
   module = parseSourceFile<ModuleOp>(options.input, &context);
-  return bool(module);
+  return module && (options.function.empty() || exportFunction());
+}
+
+bool Driver::exportFunction() {
+  auto passes = PassManager::on<ModuleOp>(&context);
+  passes.addPass(createExportFunctionPass({options.function}));
+  return succeeded(passes.run(*module));
 }
 
 bool Driver::readLLVM() {
@@ -213,7 +221,8 @@ bool Driver::passStage(Stage stage, const std::string &text) {
     fs::create_directories(options.dumpFolder, error);
     std::string name = std::to_string(int(stage)) + "-" + stageName(stage) +
                        "." + getSuffix(stage);
-    written = ::dsflash::writeTextFile((fs::path(options.dumpFolder) / name).string(), text);
+    written = ::dsflash::writeTextFile(
+        (fs::path(options.dumpFolder) / name).string(), text);
   }
   if (written && isDone(stage)) {
     if (options.output.empty())
@@ -241,7 +250,7 @@ bool Driver::passModule(Stage stage) {
 
 bool Driver::lower(Stage stage,
                    llvm::function_ref<void(OpPassManager &)> build) {
-  return log.run(stage, [&](TimingScope &scope) {
+  auto work = [&](TimingScope &scope) {
     auto passes = PassManager::on<ModuleOp>(&context);
     build(passes);
     Reproducer reproducer(passes);
@@ -251,7 +260,17 @@ bool Driver::lower(Stage stage,
       reportNote("to repeat this: dsflash-opt --run-reproducer " +
                  reproducer.path());
     return done && (stage != Stage::LLVM || translate());
-  });
+  };
+  return log.run(stage, work) && noteSize();
+}
+
+/// For the report; always true.
+bool Driver::noteSize() {
+  int64_t operations = 0;
+  if (!options.report.empty())
+    module->walk([&](Operation *) { ++operations; });
+  log.noteSize(operations);
+  return true;
 }
 
 bool Driver::translate() {
@@ -361,12 +380,13 @@ void Driver::findInCache() {
   };
   if (options.cacheFolder.empty())
     return explain("off: --no-cache, or no folder for it");
-  if (!isDone(Stage::Model) || !options.dumpFolder.empty() ||
-      !options.report.empty())
-    return explain("off: stages, their texts or a report are wanted");
+  if (!isDone(Stage::Model) || !options.dumpFolder.empty())
+    return explain("off: stages or their texts are wanted");
   key = makeKey();
   if (!key)
     return explain("off: no linker");
+  if (!options.report.empty())
+    return explain("not asked: a report is wanted");
   CompileCache::Answer answer = CompileCache(options.cacheFolder).find(*key);
   explain(answer.explanation);
   cachedCode = std::move(answer.content);
@@ -416,7 +436,9 @@ bool Driver::writeReport() {
     return true;
   report["parameters"] = describeParameters(config);
   report.update(describeTimes(log));
-  std::string text = report.dump(2) + "\n";
+  bool isPage = StringRef(options.report).ends_with(".html");
+  std::string text =
+      isPage ? makeReportPage(report, options.input) : report.dump(2) + "\n";
   if (options.report == "-") {
     std::cout << text << std::flush;
     return true;

@@ -34,6 +34,8 @@ private:
   /// The tokenizer beside the checkpoint must give the Engram map its size.
   bool checkTokenizer();
   bool readModule();
+  /// Leaves the function that the user named.
+  bool exportFunction();
   bool readLLVM();
   bool checkNumerics();
   /// Those that the text has, else those of the command line.
@@ -49,6 +51,7 @@ private:
   bool compile();
   bool lower(Stage stage,
              llvm::function_ref<void(mlir::OpPassManager &)> build);
+  bool noteSize();
   bool translate();
   bool writeAssembly();
   bool writeDeviceCode();

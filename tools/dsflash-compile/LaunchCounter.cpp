@@ -47,6 +47,12 @@ void LaunchCounter::visit(Operation *op) {
                     dyn_cast_or_null<IntegerAttr>(numbers.lookup(*size++)))
               extent = number.getInt();
         shapes[view] = shape;
+        auto offset =
+            dyn_cast_or_null<IntegerAttr>(numbers.lookup(view.getByteShift()));
+        if (offset && !view.getType().getElementType().isInteger(8))
+          workspace.insert({view,
+                            {view->getParentOfType<func::FuncOp>().getName(),
+                             offset.getInt(), describe(view)}});
       })
       .Default([&](Operation *other) { fold(other); });
 }
@@ -102,6 +108,21 @@ double LaunchCounter::bytesOf(Value buffer) {
   return type ? elementsOf(buffer) * type.getElementTypeBitWidth() / 8 : 0;
 }
 
+BufferUse LaunchCounter::describe(Value buffer) {
+  auto type = dyn_cast<MemRefType>(buffer.getType());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (type)
+    MemRefType::Builder(type)
+        .setShape(shapeOf(buffer))
+        .
+        operator MemRefType()
+        .print(stream);
+  else
+    buffer.getType().print(stream);
+  return {text, bytesOf(buffer)};
+}
+
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
@@ -129,6 +150,16 @@ static double getTensorsRead(WeightType type, double outputs) {
 
 void LaunchCounter::launch(DispatchOp dispatch) {
   KernelCost &cost = kernels[dispatch.getKernel()];
+  for (Value input : dispatch.getInputs()) {
+    cost.bytesRead += bytesOf(input);
+    if (cost.count == 0)
+      cost.inputs.push_back(describe(input));
+  }
+  for (Value init : dispatch.getInits()) {
+    cost.bytesWritten += bytesOf(init);
+    if (cost.count == 0)
+      cost.outputs.push_back(describe(init));
+  }
   ++cost.count;
   auto isWeight = [](Value value) { return isa<WeightType>(value.getType()); };
   auto weight = llvm::find_if(dispatch.getInputs(), isWeight);
@@ -140,8 +171,4 @@ void LaunchCounter::launch(DispatchOp dispatch) {
   double outputs = elementsOf(dispatch.getInits().front());
   cost.flops += 2 * outputs * type.getColumns();
   cost.bytesRead += getTensorBytes(type) * getTensorsRead(type, outputs);
-  for (Value input : dispatch.getInputs())
-    cost.bytesRead += bytesOf(input);
-  for (Value init : dispatch.getInits())
-    cost.bytesWritten += bytesOf(init);
 }

@@ -8,25 +8,47 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include <optional>
+#include <string>
 
-/// Launches of one kernel, summed up. Work and traffic are known for matrix
-/// products only.
+/// A buffer with numbers for its extents.
+struct BufferUse {
+  std::string type;
+  double bytes = 0;
+};
+
+/// Launches of one kernel, summed up. Operations are known for matrix products
+/// only. Traffic is that of buffers and, of products, weights; what other
+/// kernels look up in weights and states does not count.
 struct KernelCost {
   int64_t count = 0;
   bool isProduct = false;
   double flops = 0, bytesRead = 0, bytesWritten = 0;
+  /// What the first launch reads and writes.
+  mlir::SmallVector<BufferUse> inputs, outputs;
+};
+
+/// A piece of the workspace of a function, for one of its calls.
+struct WorkspacePiece {
+  mlir::StringRef function;
+  int64_t offset;
+  BufferUse buffer;
 };
 
 /// Follows an entry of a module at stage "kernels" with numbers for its
 /// extents: which launches happen, and on how many rows.
 class LaunchCounter {
 public:
+  using Pieces = llvm::MapVector<mlir::Operation *, WorkspacePiece>;
   using Kernels = llvm::MapVector<mlir::StringRef, KernelCost>;
 
   /// Runs an entry; every leading extent of its arguments is the one of its
   /// `dsflash.dim`.
   Kernels run(mlir::func::FuncOp entry,
               mlir::function_ref<int64_t(mlir::StringRef dim)> getExtent);
+
+  /// The pieces of the workspaces of the entry and what it calls, by the
+  /// operation that takes them.
+  const Pieces &pieces() const { return workspace; }
 
 private:
   using Shape = mlir::SmallVector<int64_t>;
@@ -42,10 +64,12 @@ private:
   Shape shapeOf(mlir::Value buffer);
   double elementsOf(mlir::Value buffer);
   double bytesOf(mlir::Value buffer);
+  BufferUse describe(mlir::Value buffer);
 
   llvm::DenseMap<mlir::Value, mlir::Attribute> numbers;
   llvm::DenseMap<mlir::Value, Shape> shapes;
   Kernels kernels;
+  Pieces workspace;
 };
 
 /// Bytes of one tensor of a weight, as the checkpoint packs it, with its

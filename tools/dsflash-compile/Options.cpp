@@ -25,6 +25,8 @@ Examples:
       print the model IR of a config
   dsflash-compile models/nano -o ideal.dsflash --numerics=ideal --probes
       float32 throughout, with observation points
+  dsflash-compile models/nano -o checked.dsflash --checked
+      verify ring positions, row bounds, expert ids and NaN as it runs
   dsflash-compile --from=kernels kernels.mlir -o changed.dsflash
       go on from a text of --emit=kernels
   dsflash-compile models/nano -o nano.dsflash --target=cpu:x86-64-v3
@@ -35,6 +37,10 @@ Examples:
       print the GPU kernels
   dsflash-compile models/nano -o nano.dsflash --report=nano.json
       write sizes, memory, launches and times beside it
+  dsflash-compile models/nano -o nano.dsflash --report=nano.html
+      the same to read in a browser
+  dsflash-compile --from=phases block.mlir --function=@norm -o norm.dsflash
+      one function as the only entry
   dsflash-compile models/nano -o nano.dsflash --explain-cache
       say whether the code was in the cache, or what is new
 )";
@@ -58,6 +64,10 @@ static std::optional<int> checkCombination(const Options &options) {
   if (options.from && *options.from > options.emit)
     return wrong(std::string("--emit=") + stageName(options.emit) +
                  " lies before --from=" + stageName(*options.from));
+  if (!options.function.empty() &&
+      (!options.from || *options.from < Stage::DSFlash ||
+       *options.from >= Stage::LLVM))
+    return wrong("--function needs --from=dsflash, phases or kernels");
   if (!options.report.empty() &&
       (options.from || options.emit < Stage::Kernels))
     return wrong("--report needs a config and a stage from kernels on");
@@ -113,6 +123,8 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
       ->check(names(false));
   app.add_option("--from", from, "the input is a text of this stage")
       ->check(names(true));
+  app.add_option("--function", options.function,
+                 "@name: export this function of the text and nothing else");
   app.add_option("--dump-phases-to", options.dumpFolder,
                  "folder for the text of every stage, numbered");
   app.add_flag("--probes", options.probes,
@@ -128,7 +140,7 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
                "say whether the cache had the code, or what differs");
   app.add_flag("--report{-}", options.report,
                "sizes, memory, launches and times as JSON, to --report=FILE or "
-               "standard output");
+               "standard output; FILE.html: as a page");
   app.add_flag("--mlir-timing", options.timing, "print the time of every pass");
   app.add_option("--disable-pass", disabled, "leave out a fusion")
       ->check(CLI::IsMember({kFuseRounding}));
@@ -145,6 +157,8 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
     options.from = stages.at(from);
   options.numericsGiven = numerics->count() > 0;
   options.fuseRounding = disabled.empty();
+  if (!options.function.empty() && options.function.front() == '@')
+    options.function.erase(0, 1);
   if (noCache)
     options.cacheFolder.clear();
 

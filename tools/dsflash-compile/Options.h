@@ -38,6 +38,8 @@ struct Options {
   std::string cacheFolder;
   /// File of the report, "-" for standard output; empty: none.
   std::string report;
+  /// The function to export instead of the module's own entries; empty: none.
+  std::string function;
   bool explainCache = false;
   bool timing = false;
   bool fuseRounding = true;

@@ -83,42 +83,75 @@ static ordered_json describeMemory(ModuleOp module) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-static void addPhase(ordered_json &kernels, func::FuncOp entry,
-                     const char *phase, int64_t rows,
-                     const std::string &target) {
-  auto getExtent = [&](StringRef dim) { return dim == "rows" ? rows : 1; };
-  for (const auto &[name, cost] : LaunchCounter().run(entry, getExtent)) {
-    ordered_json kernel = {{"name", name.str()},
-                           {"target", target},
-                           {"phase", phase},
-                           {"count", cost.count}};
-    if (cost.isProduct) {
-      kernel["flops"] = int64_t(cost.flops);
-      kernel["bytes_read"] = int64_t(cost.bytesRead);
-      kernel["bytes_written"] = int64_t(cost.bytesWritten);
-    }
-    kernels.push_back(std::move(kernel));
-  }
+static ordered_json describeBuffers(const KernelCost &cost) {
+  ordered_json buffers = ordered_json::array();
+  auto add = [&](ArrayRef<BufferUse> uses, const char *access) {
+    for (const BufferUse &use : uses)
+      buffers.push_back({{"type", use.type},
+                         {"access", access},
+                         {"bytes", int64_t(use.bytes)}});
+  };
+  add(cost.inputs, "read");
+  add(cost.outputs, "write");
+  return buffers;
 }
 
-static ordered_json describeKernels(ModuleOp module,
-                                    const std::string &target) {
-  ordered_json kernels = ordered_json::array();
+/// Registers, spills and shared memory are those of GPU kernels.
+static ordered_json describeKernel(StringRef name, const KernelCost &cost,
+                                   const char *phase,
+                                   const std::string &target) {
+  return {{"name", name.str()},
+          {"target", target},
+          {"phase", phase},
+          {"count", cost.count},
+          {"flops", cost.isProduct ? ordered_json(int64_t(cost.flops))
+                                   : ordered_json(nullptr)},
+          {"bytes_read", int64_t(cost.bytesRead)},
+          {"bytes_written", int64_t(cost.bytesWritten)},
+          {"registers", nullptr},
+          {"spills", nullptr},
+          {"shared_memory", nullptr},
+          {"buffers", describeBuffers(cost)}};
+}
+
+static ordered_json describePlan(const LaunchCounter::Pieces &pieces) {
+  ordered_json plan = ordered_json::array();
+  for (const auto &[op, piece] : pieces)
+    plan.push_back({{"function", piece.function.str()},
+                    {"offset", piece.offset},
+                    {"bytes", int64_t(piece.buffer.bytes)},
+                    {"type", piece.buffer.type}});
+  return plan;
+}
+
+/// Both phases of the entry, and the memory plan of the second.
+static void describeWork(ModuleOp module, const std::string &target,
+                         ordered_json &report) {
+  ordered_json &kernels = report["kernels"] = ordered_json::array();
+  ordered_json &plan = report["memory_plan"] = ordered_json::array();
   auto entry = module.lookupSymbol<func::FuncOp>("forward");
-  if (entry && !entry.isExternal()) {
-    addPhase(kernels, entry, "decode", 1, target);
-    addPhase(kernels, entry, "prefill", kChunk, target);
+  if (!entry || entry.isExternal())
+    return;
+  for (auto [phase, rows] :
+       {std::pair("decode", int64_t(1)), std::pair("prefill", kChunk)}) {
+    LaunchCounter counter;
+    auto getExtent = [extent = rows](StringRef dim) {
+      return dim == "rows" ? extent : 1;
+    };
+    for (const auto &[name, cost] : counter.run(entry, getExtent))
+      kernels.push_back(describeKernel(name, cost, phase, target));
+    plan = describePlan(counter.pieces());
   }
-  return kernels;
 }
 
 ordered_json describeModule(ModuleOp module, const std::string &target) {
   // Counting folds operations, which may change them.
   OwningOpRef<ModuleOp> copy = module.clone();
   ordered_json memory = describeMemory(*copy);
-  return {{"kv_bytes_per_token", memory["session_per_token"]},
-          {"memory", memory},
-          {"kernels", describeKernels(*copy, target)}};
+  ordered_json report = {{"kv_bytes_per_token", memory["session_per_token"]},
+                         {"memory", memory}};
+  describeWork(*copy, target, report);
+  return report;
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,7 +172,9 @@ ordered_json describeTimes(const StageLog &log) {
   ordered_json stages = ordered_json::array();
   double seconds = 0;
   for (const StageLog::Time &time : log.times()) {
-    stages.push_back({{"name", time.name}, {"seconds", time.seconds}});
+    stages.push_back({{"name", time.name},
+                      {"seconds", time.seconds},
+                      {"operations", time.operations}});
     seconds += time.seconds;
   }
   return {{"stages", stages}, {"seconds", seconds}};

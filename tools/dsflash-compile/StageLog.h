@@ -16,6 +16,8 @@ public:
   struct Time {
     std::string name;
     double seconds;
+    /// Of the module behind the stage; 0 where there is none.
+    int64_t operations = 0;
   };
 
   explicit StageLog(bool timing);
@@ -23,6 +25,11 @@ public:
   /// Runs the work that ends in `stage`, under the name of the stage. Passes
   /// add their times to the scope that the work gets.
   bool run(Stage stage, llvm::function_ref<bool(mlir::TimingScope &)> work);
+
+  /// Says how large the module is behind the last stage.
+  void noteSize(int64_t operations) {
+    finished.back().operations = operations;
+  }
 
   const std::vector<Time> &times() const { return finished; }
 

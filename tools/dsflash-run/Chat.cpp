@@ -163,10 +163,10 @@ private:
     const std::vector<int32_t> &tokens = sequence->session.tokens();
     int64_t most =
         std::min(sequence->session.length(), int64_t(prompt.size()) - 1);
-    int64_t shared = std::mismatch(tokens.begin(), tokens.begin() + most,
-                                   prompt.begin())
-                         .first -
-                     tokens.begin();
+    int64_t shared =
+        std::mismatch(tokens.begin(), tokens.begin() + most, prompt.begin())
+            .first -
+        tokens.begin();
     if (shared < sequence->session.length())
       if (Status status = dropTokens(runner, sequence->session, shared);
           !status)

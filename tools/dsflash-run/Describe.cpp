@@ -116,33 +116,33 @@ json describeMemory(const Model &model) {
 
 json run::describeJson(const Model &model) {
   const dsf_module &module = model.module();
-  return {{"compiler", module.compiler},
-          {"abi", module.abi_version},
-          {"target", module.target},
-          {"cpu_features", module.cpu_features},
-          {"numerics", module.numerics},
-          {"vocab_size", module.vocab_size},
-          {"max_positions", module.max_positions},
-          {"sliding_window", module.sliding_window},
-          {"draft_block", module.draft_block},
-          {"look_back", module.look_back},
-          {"memory", describeMemory(model)},
-          {"entries",
-           describeAll(module.entries, module.entry_count, describeEntry)},
-          {"states", describeAll(module.states, module.state_count,
-                                 [](const dsf_state &state) -> json {
-                                   return {{"name", state.name},
-                                           {"offset", state.offset},
-                                           {"row_bytes", state.row_bytes},
-                                           {"rows", state.rows},
-                                           {"positions_per_row",
-                                            state.positions_per_row}};
-                                 })},
-          {"weights",
-           describeAll(module.weights, module.weight_count, describeWeight)},
-          {"probes",
-           describeAll(module.probes, module.probe_count, describeProbe)},
-          {"checks", module.check_count}};
+  return {
+      {"compiler", module.compiler},
+      {"abi", module.abi_version},
+      {"target", module.target},
+      {"cpu_features", module.cpu_features},
+      {"numerics", module.numerics},
+      {"vocab_size", module.vocab_size},
+      {"max_positions", module.max_positions},
+      {"sliding_window", module.sliding_window},
+      {"draft_block", module.draft_block},
+      {"look_back", module.look_back},
+      {"memory", describeMemory(model)},
+      {"entries",
+       describeAll(module.entries, module.entry_count, describeEntry)},
+      {"states", describeAll(module.states, module.state_count,
+                             [](const dsf_state &state) -> json {
+                               return {{"name", state.name},
+                                       {"offset", state.offset},
+                                       {"row_bytes", state.row_bytes},
+                                       {"rows", state.rows},
+                                       {"positions_per_row",
+                                        state.positions_per_row}};
+                             })},
+      {"weights",
+       describeAll(module.weights, module.weight_count, describeWeight)},
+      {"probes", describeAll(module.probes, module.probe_count, describeProbe)},
+      {"checks", module.check_count}};
 }
 
 std::string run::describeText(const Model &model) {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <map>
+#include <set>
 
 using namespace dsflash;
 using namespace dsflash::run;
@@ -31,6 +32,7 @@ constexpr const char *kExamples = R"(Examples:
                            dsflash-run nano.dsflash --load-session s.session -n 20
   Look inside:             dsflash-run probed.dsflash --tokens ids.json -n 0 --trace seen.safetensors
   What a model needs:      dsflash-run nano.dsflash --describe
+  One function of a text:  dsflash-run --function=@norm --from=phases block.mlir --input in.safetensors --output out.safetensors
 
 Exit codes: 0 done, 1 the input or the run failed, 2 wrong usage.)";
 
@@ -58,8 +60,10 @@ public:
   Parser() {
     app.footer(kExamples);
     app.set_version_flag("--version", versionText());
-    app.add_option("MODEL", options.model, "Compiled model, a folder *.dsflash")
-        ->required();
+    app.add_option("MODEL", options.model,
+                   "Compiled model, a folder *.dsflash; with --function a "
+                   "text");
+    addFunctionOptions();
     addPromptOptions();
     addGenerationOptions();
     addExecutionOptions();
@@ -83,6 +87,25 @@ public:
   }
 
 private:
+  void addFunctionOptions() {
+    FunctionOptions &function = options.function;
+    CLI::Option *name =
+        app.add_option("--function", function.name,
+                       "Compile and run this function of a text")
+            ->type_name("@NAME");
+    auto add = [&](const char *option, std::string &value, const char *help) {
+      CLI::Option *added = app.add_option(option, value, help);
+      name->needs(added);
+      return added->needs(name);
+    };
+    add("--from", function.stage, "Stage of the text")
+        ->check(CLI::IsMember({"dsflash", "phases", "kernels"}));
+    add("--input", function.input, "Arguments and weights of the function")
+        ->type_name("A.safetensors");
+    add("--output", function.output, "Where its results go")
+        ->type_name("B.safetensors");
+  }
+
   void addPromptOptions() {
     addPromptSource("--prompt", PromptSource::Kind::Text, "TEXT",
                     "A prompt; repeat for a batch");
@@ -168,6 +191,10 @@ private:
     app.add_option("--weights", options.weights,
                    "Checkpoint folder, if it is not where it was")
         ->type_name("DIR");
+    app.add_option("--engram-file", options.engramFile,
+                   "Engram tables, if they are in a file of their own; rows "
+                   "are fetched ahead")
+        ->type_name("F.safetensors");
   }
 
   void addOutputOptions() {
@@ -200,8 +227,17 @@ private:
       PromptSource::Kind kind = found->second;
       options.prompts.push_back({kind, promptValues[kind][used[kind]++]});
     }
-    if (options.prompts.empty() && !options.describe && !options.chat &&
-        options.loadSession.empty())
+    if (options.model.empty())
+      throw CLI::RequiredError("MODEL");
+    std::string &function = options.function.name;
+    if (!function.empty()) {
+      options.function.file = options.model;
+      function.erase(0, function[0] == '@');
+      for (const CLI::Option *option : app.parse_order())
+        if (!functionOptions.count(option->get_name()))
+          throw CLI::ExcludesError("--function", option->get_name());
+    } else if (options.prompts.empty() && !options.describe && !options.chat &&
+               options.loadSession.empty())
       throw CLI::RequiredError("--prompt, --prompt-file, --tokens or --chat");
     if (options.prompts.size() > 1 && !options.saveSession.empty())
       throw CLI::ValidationError("--save-session", "takes a single sequence");
@@ -227,6 +263,8 @@ private:
     options.effort = *parsed;
   }
 
+  const std::set<std::string> functionOptions = {
+      "MODEL", "--function", "--from", "--input", "--output", "--threads"};
   CLI::App app{"Runs a compiled model.", "dsflash-run"};
   Options options;
   std::map<PromptSource::Kind, std::vector<std::string>> promptValues;

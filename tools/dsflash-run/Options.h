@@ -3,6 +3,8 @@
 #ifndef DSFLASH_TOOLS_DSFLASHRUN_OPTIONS_H
 #define DSFLASH_TOOLS_DSFLASHRUN_OPTIONS_H
 
+#include "Function.h"
+
 #include "dsflash/Runtime/Generator.h"
 
 #include <optional>
@@ -28,6 +30,9 @@ struct Options {
   /// The drawn text must be that of the seed on every machine.
   bool repeatable = false;
 
+  /// A function to run instead of a model; without name: none.
+  FunctionOptions function;
+
   bool chat = false;
   bool raw = false;
   std::string system;
@@ -37,6 +42,7 @@ struct Options {
   std::string device;
   std::string prefill;
   std::string weights;
+  std::string engramFile;
   int threads = 0;
 
   std::string saveSession;

@@ -2,6 +2,7 @@
 
 #include "Chat.h"
 #include "Describe.h"
+#include "Function.h"
 #include "Options.h"
 
 #include "dsflash/Runtime/Generator.h"
@@ -220,8 +221,8 @@ Status generate(ModelRunner &runner, const Options &options,
   faults.add(printer.finish(*results, options, stats));
   if (!options.saveSession.empty()) {
     Continuation end = generator.takeSequence(0);
-    faults.add(saveSession(options.saveSession, model, end.session,
-                           end.waiting));
+    faults.add(
+        saveSession(options.saveSession, model, end.session, end.waiting));
   }
   if (trace)
     faults.add(trace->checkForced());
@@ -260,6 +261,10 @@ Status compute(const Model &model, const Options &options, double loadSeconds) {
 }
 
 int runTool(Options options) {
+  if (!options.function.name.empty()) {
+    Status status = runFunction(options.function, options.threads);
+    return status.ok() ? 0 : fail(status);
+  }
   if (Status status = checkSupported(options); !status)
     return fail(status);
   auto start = std::chrono::steady_clock::now();
@@ -271,7 +276,9 @@ int runTool(Options options) {
                                : describeText(**model));
     return 0;
   }
-  if (Status status = (*model)->bindWeights(options.weights); !status)
+  if (Status status =
+          (*model)->bindWeights(options.weights, options.engramFile);
+      !status)
     return fail(status);
   double loadSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)

@@ -39,18 +39,16 @@ std::vector<Case> getCases() {
 
 class Product {
 public:
-  explicit Product(const Case &shape, bool rounded = false)
+  explicit Product(const Case &shape, std::string attributes = "")
       : shape(shape), random(shape.outputs * 1000 + shape.columns),
         weight(shape.element, shape.outputs, shape.columns, random) {
     std::string x = tensor(shape.groups * shape.columns);
     std::string y = tensor(shape.outputs);
     std::string name = shape.groups == 1 ? "linear" : "grouped_linear";
-    std::string attributes =
-        shape.groups == 1
-            ? ""
-            : "groups = " + std::to_string(shape.groups) + " : i64";
-    if (rounded)
-      attributes += attributes.empty() ? "rounded" : ", rounded";
+    if (shape.groups > 1) {
+      attributes += attributes.empty() ? "" : ", ";
+      attributes += "groups = " + std::to_string(shape.groups) + " : i64";
+    }
     jit.addKernel("product",
                   "func.func @f(%x: " + x + ", %w: " + weight.getType() +
                       ") -> " + y + " {\n  %y = dsflash." + name + " %x, %w {" +
@@ -87,6 +85,15 @@ public:
                               std::numeric_limits<float>::quiet_NaN());
     run(0, getTiles(), input, output);
     return output;
+  }
+
+  /// Of the i-th output: in double, over the columns in order.
+  double getSum(const std::vector<float> &input, size_t i) const {
+    const float *row = &input[i / shape.outputs * shape.columns];
+    double sum = 0;
+    for (int64_t k = 0; k < shape.columns; ++k)
+      sum += double(row[k]) * weight.get(i % shape.outputs, k);
+    return sum;
   }
 
   void expectNear(const std::vector<float> &input,
@@ -140,6 +147,23 @@ TEST_P(MatrixProduct, MatchesALoopAndDependsOnNeitherRowsNorSplit) {
   EXPECT_EQ(pieces, all);
 }
 
+// Sums of f64 are rounded once.
+TEST(MatrixProductTest, F64Accumulation) {
+  for (const Case &shape : getCases()) {
+    if (shape.groups > 1)
+      continue;
+    Product product(shape, "f64_accumulation");
+    std::vector<float> input = product.getInput(33);
+    std::vector<float> all = product.run(input);
+    for (size_t i = 0; i < all.size(); ++i)
+      EXPECT_EQ(all[i], float(product.getSum(input, i)))
+          << shape.element << " " << shape.outputs << "x" << shape.columns;
+    std::vector<float> one =
+        product.run({input.begin(), input.begin() + shape.columns});
+    EXPECT_TRUE(std::equal(one.begin(), one.end(), all.begin()));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Formats, MatrixProduct, testing::ValuesIn(getCases()),
                          [](const testing::TestParamInfo<Case> &info) {
                            const Case &shape = info.param;
@@ -151,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, MatrixProduct, testing::ValuesIn(getCases()),
 
 TEST(MatrixProductResults, Rounded) {
   Case shape = {"bf16", 1, 8, 64};
-  Product exact(shape), rounded(shape, /*rounded=*/true);
+  Product exact(shape), rounded(shape, "rounded");
   std::vector<float> input = exact.getInput(9);
   std::vector<float> values = exact.run(input);
   for (float &value : values)

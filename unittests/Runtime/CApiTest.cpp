@@ -265,9 +265,10 @@ TEST_F(CApiTest, LogitsWithoutATokenAreAnError) {
   ModelHandle model = open();
   SessionHandle session = openSession(model.get());
   EXPECT_EQ(feed(session, {1, 2}), DSF_ERROR_RUN);
-  EXPECT_STREQ(dsf_last_error(),
-               "session, position 1: the logit of token 4 is NaN (dsflash-compile "
-               "--checked names the layer and operation that made it)");
+  EXPECT_STREQ(
+      dsf_last_error(),
+      "session, position 1: the logit of token 4 is NaN (dsflash-compile "
+      "--checked names the layer and operation that made it)");
   EXPECT_EQ(dsf_session_length(session.get()), 0);
   EXPECT_TRUE(logitsOf(session).empty());
 }

@@ -92,10 +92,11 @@ void FakeArtifactTest::writeArtifact(const std::string &variant,
   // A loaded module keeps its old file.
   fs::remove(artifact + "/model.so");
   fs::copy_file(FAKE_MODELS "/" + variant + ".so", artifact + "/model.so");
-  json facts = {
-      {"format", 1},         {"abi", DSF_ABI_VERSION},          {"compiler", "fake 1"},
-      {"numerics", "ideal"}, {"target", "any"},   {"weights", "../weights"},
-      {"bos_token_id", 0},   {"eos_token_id", 1}, {"pad_token_id", 2}};
+  json facts = {{"format", 1},          {"abi", DSF_ABI_VERSION},
+                {"compiler", "fake 1"}, {"numerics", "ideal"},
+                {"target", "any"},      {"weights", "../weights"},
+                {"bos_token_id", 0},    {"eos_token_id", 1},
+                {"pad_token_id", 2}};
   writeFile(artifact + "/manifest.json",
             manifest.empty() ? facts.dump() : manifest);
   checkpoint.write(weights);

@@ -216,7 +216,8 @@ TEST_F(GeneratorTest, ForksOfASession) {
   for (int32_t token : fakeGreedy(trunk, 3))
     trunk.push_back(token);
   generator.continueFrom(generator.takeSequence(0));
-  Result<std::vector<SequenceResult>> results = generator.run({{}, {8}, {9, 8}});
+  Result<std::vector<SequenceResult>> results =
+      generator.run({{}, {8}, {9, 8}});
   ASSERT_TRUE(results.ok()) << results.status().str();
   for (const SequenceResult &result : *results) {
     std::vector<int32_t> all(trunk.begin(), trunk.end() - 1);
@@ -298,9 +299,10 @@ TEST_F(GeneratorTest, InterruptedBetweenSteps) {
 TEST_F(GeneratorTest, NaNLogitsAreAnError) {
   checkpoint.bias()[17] = std::nanf("");
   openRunner();
-  EXPECT_EQ(errorOf({{0, 60}}),
-            "sequence 0, position 1: the logit of token 17 is NaN (dsflash-compile "
-            "--checked names the layer and operation that made it)");
+  EXPECT_EQ(
+      errorOf({{0, 60}}),
+      "sequence 0, position 1: the logit of token 17 is NaN (dsflash-compile "
+      "--checked names the layer and operation that made it)");
 }
 
 TEST_F(GeneratorTest, StatisticsHaveTheirKeys) {

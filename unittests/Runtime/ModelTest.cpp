@@ -97,7 +97,8 @@ TEST_F(ModelTest, ManifestFaultsAreAllListed) {
 TEST_F(ModelTest, OtherAbiVersionNamesBoth) {
   writeArtifact("fake_other_abi");
   EXPECT_TRUE(contains(openError(), "model.so: the model was compiled for ABI "
-                                    "version 7, this runtime needs version 2"));
+                                    "version 7, this runtime needs version " +
+                                        std::to_string(DSF_ABI_VERSION)));
 }
 
 TEST_F(ModelTest, MissingCpuFeaturesAreNamed) {

@@ -210,9 +210,9 @@ TEST_F(RunToolTest, SavesAndLoads) {
 TEST_F(RunToolTest, ProfileIsATraceEventFile) {
   writeArtifact();
   std::string file = root + "/profile.json";
-  EXPECT_EQ(
-      run(ids("[0, 5, 9]") + "-n 12 --greedy --draft 5 --chunk 2 --profile " +
-          file), 0)
+  EXPECT_EQ(run(ids("[0, 5, 9]") +
+                "-n 12 --greedy --draft 5 --chunk 2 --profile " + file),
+            0)
       << err;
   json events = json::parse(readFile(file))["traceEvents"];
   std::map<std::string, int> counts;

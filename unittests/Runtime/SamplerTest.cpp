@@ -108,9 +108,10 @@ TEST(Sampler, BadLogitsAreNamed) {
   const float good[] = {-infinity, 0};
   EXPECT_TRUE(checkLogits("here", good, 2).ok());
   const float nan[] = {0, std::nanf("")};
-  EXPECT_EQ(checkLogits("here", nan, 2).str(),
-            "here: the logit of token 1 is NaN (dsflash-compile --checked names "
-            "the layer and operation that made it)");
+  EXPECT_EQ(
+      checkLogits("here", nan, 2).str(),
+      "here: the logit of token 1 is NaN (dsflash-compile --checked names "
+      "the layer and operation that made it)");
   const float infinite[] = {infinity, 0};
   EXPECT_EQ(checkLogits("here", infinite, 2).str(),
             "here: the logit of token 0 is infinite");

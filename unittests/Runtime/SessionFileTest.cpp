@@ -96,8 +96,7 @@ TEST_F(SessionFileTest, EveryDamagedByteIsNoticed) {
     std::string error = errorOf(path());
     // Blanks behind the header's text mean nothing.
     EXPECT_TRUE(!error.empty() || good[at] == ' ') << at;
-    EXPECT_EQ(error.substr(0, path().size()),
-              error.empty() ? "" : path());
+    EXPECT_EQ(error.substr(0, path().size()), error.empty() ? "" : path());
   }
   for (size_t size = 0; size < good.size(); size += 13) {
     writeFile(path(), good.substr(0, size));
@@ -106,8 +105,7 @@ TEST_F(SessionFileTest, EveryDamagedByteIsNoticed) {
   std::string bad = good;
   bad.back() ^= 1;
   writeFile(path(), bad);
-  EXPECT_EQ(errorOf(path()),
-            path() + ": damaged: the checksum does not match");
+  EXPECT_EQ(errorOf(path()), path() + ": damaged: the checksum does not match");
 }
 
 TEST_F(SessionFileTest, ForeignAndNewerFiles) {

@@ -50,7 +50,8 @@ def ThreadCallPass : Pass<"dsflash-thread-call", "::mlir::ModuleOp"> {
 def LowerMathPass : Pass<"dsflash-lower-math", "::mlir::ModuleOp"> {
   let summary = "transcendental functions to arithmetic, the same for scalars and vectors";
   let description = [{
-    `math.exp`, `math.log` and `math.log1p` of f32 become polynomials (relative error below 2e-7), and
+    `math.exp`, `math.log` and `math.log1p` of f32 become polynomials (relative error below 2e-7), `math.exp` of f64 too
+    (below 1e-12), and
     `math.sin` and `math.cos` calls of libm, one element at a time: a value does not depend on the vector it is in.
     With `libm=false` these two are computed in f64 instead, right for angles below 2^30.
     Narrowing to bf16 becomes integer arithmetic, and i1, i8, i16 and i32 go to bf16 in one rounding. Without `fuse-multiply-add`, for processors that lack the

@@ -23,6 +23,8 @@ public:
   /// Lanes of a vector that walks `extent` elements without a rest: the
   /// largest power of two up to 16 that divides it.
   static int64_t getLanes(int64_t extent);
+  /// Lanes of a vector of f64 as large as one of 16 f32.
+  static constexpr int64_t f64Lanes = 8;
 
   // --- constants and integers ---
   Value index(int64_t value);

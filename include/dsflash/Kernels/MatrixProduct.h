@@ -32,10 +32,13 @@ struct ProductRows {
 /// sizes as arguments: all products with weights of a format share its code.
 class MatrixProduct {
 public:
-  /// `rounded`: r() of what is stored.
-  MatrixProduct(WeightType weight, int64_t groups, bool rounded)
+  /// `rounded`: r() of what is stored. `sumType`: f32, or f64 for sums that are
+  /// rounded to f32 once.
+  MatrixProduct(WeightType weight, int64_t groups, bool rounded,
+                FloatType sumType)
       : format(weight.getFormat()), outputs(weight.getRows()),
-        columns(weight.getColumns()), groups(groups), rounded(rounded) {}
+        columns(weight.getColumns()), groups(groups), rounded(rounded),
+        sumType(sumType) {}
 
   /// Pieces of the outputs, each of which is computed together.
   int64_t getTiles() const;
@@ -50,6 +53,7 @@ private:
   int64_t columns;
   int64_t groups;
   bool rounded;
+  FloatType sumType;
 };
 
 } // namespace mlir::dsflash

@@ -74,6 +74,10 @@ public:
   /// that does not say what the shards hold.
   static Result<CheckpointIndex> open(const std::string &folder);
 
+  /// A single file in the place of a folder. Faults: those of its header.
+  static Result<CheckpointIndex> openFile(const std::string &path);
+
+  /// The folder, or the single file.
   const std::string &folder() const { return path; }
   /// The opened shards, each with the path it was opened by.
   const std::vector<SafetensorsFile> &files() const { return shards; }

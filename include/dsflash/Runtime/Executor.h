@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace dsflash {
@@ -38,8 +40,10 @@ enum class Tensor {
   Features,   ///< f32 [rows, draft features]
   Hidden,     ///< f32 [rows, hidden]
   Confidence, ///< f32 [rows]
+  EngramRows, ///< i64 [rows, columns]: table rows, of the entries engram_rows.L
 };
-constexpr size_t kTensorCount = 11;
+constexpr size_t kTensorCount = 12;
+std::optional<Tensor> tensorOfName(std::string_view name);
 
 /// Buffers of one call, by Tensor.
 using TensorBuffers = std::array<void *, kTensorCount>;
@@ -50,6 +54,21 @@ using CallExtents = std::array<int64_t, DSF_DIM_COUNT>;
 /// data, rows (see dsf_env.probe).
 using ProbeFunction =
     std::function<void(int32_t probe, int64_t layer, void *data, int64_t rows)>;
+
+/// Scratch memory of entries: 64-byte aligned, never smaller than before.
+class Workspace {
+public:
+  Status grow(int64_t bytes);
+  void *data() const { return memory.get(); }
+  int64_t size() const { return bytes; }
+
+private:
+  struct FreeDelete {
+    void operator()(void *memory) const;
+  };
+  std::unique_ptr<void, FreeDelete> memory;
+  int64_t bytes = 0;
+};
 
 class Executor {
 public:
@@ -77,21 +96,17 @@ public:
   void setTimeline(Timeline *timeline) { recorder = timeline; }
 
   /// Bytes of the workspace, the largest so far.
-  int64_t workspaceBytes() const { return workspaceSize; }
+  int64_t workspaceBytes() const { return workspace.size(); }
 
 private:
   struct Binding {
     const dsf_entry *entry = nullptr;
     std::vector<Tensor> tensors;
   };
-  struct FreeDelete {
-    void operator()(void *memory) const;
-  };
 
   Executor(const Model &model, ThreadPool &pool, std::unique_ptr<Device> device)
       : model(model), pool(pool), device(std::move(device)) {}
   Status resolve(Entry entry);
-  Status growWorkspace(int64_t bytes);
 
   const Model &model;
   ThreadPool &pool;
@@ -100,8 +115,7 @@ private:
   std::array<Binding, kEntryCount> bindings;
   std::array<int64_t, kTensorCount> widths{};
   std::vector<void *> pointers;
-  std::unique_ptr<void, FreeDelete> workspace;
-  int64_t workspaceSize = 0;
+  Workspace workspace;
 };
 
 } // namespace dsflash

@@ -57,7 +57,9 @@ public:
 
   /// Maps the weights from `folder`, or if it is empty from the manifest's.
   /// A model that brought no tokenizer takes that of the weights folder.
-  Status bindWeights(const std::string &folder = "");
+  /// The Engram tables come from `engramFile` unless that is empty.
+  Status bindWeights(const std::string &folder = "",
+                     const std::string &engramFile = "");
 
   const std::string &path() const { return folder; }
   const Manifest &manifest() const { return facts; }

@@ -8,6 +8,7 @@
 #ifndef DSFLASH_RUNTIME_MODELRUNNER_H
 #define DSFLASH_RUNTIME_MODELRUNNER_H
 
+#include "dsflash/Runtime/EngramStore.h"
 #include "dsflash/Runtime/Executor.h"
 #include "dsflash/Runtime/Session.h"
 #include "dsflash/Tokens/TokenFile.h"
@@ -108,6 +109,8 @@ private:
 
   const Model &compiled;
   std::unique_ptr<Executor> exec;
+  /// Null where the tables are with the other weights.
+  std::unique_ptr<EngramStore> engram;
   ProbeObserver *probes = nullptr;
   Timeline *recorder = nullptr;
 

@@ -24,9 +24,7 @@ struct Continuation {
   /// Its last tokens, which were not computed yet.
   std::vector<int32_t> waiting;
 
-  int64_t length() const {
-    return session.length() + int64_t(waiting.size());
-  }
+  int64_t length() const { return session.length() + int64_t(waiting.size()); }
 };
 
 /// Writes a sequence. The file appears whole or not at all; one that was there

@@ -14,6 +14,7 @@
 #include "dsflash/Tokens/Tokenizer.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,14 +26,33 @@ public:
   /// Opens the checkpoint folder and finds every tensor that the module names.
   /// Errors, all listed: broken shards, tensors that are missing or of another
   /// dtype or shape, a token map without tokenizer or of another length.
-  /// `tokenizer` may be null.
+  /// `tokenizer` may be null. The Engram tables come from `engramFile`, a
+  /// safetensors file, unless that is empty.
   static Result<BoundWeights> bind(const dsf_module &module,
                                    const std::string &folder,
-                                   const Tokenizer *tokenizer);
+                                   const Tokenizer *tokenizer,
+                                   const std::string &engramFile = "");
+  /// The same for a checkpoint that was opened.
+  static Result<BoundWeights> bind(const dsf_module &module,
+                                   CheckpointIndex checkpoint,
+                                   const Tokenizer *tokenizer,
+                                   const std::string &engramFile = "");
+
+  /// Where a bound tensor lies on the disk.
+  struct Place {
+    std::string path;
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+  };
+  Place placeOf(const std::string &tensor) const;
+  bool hasEngramFile() const { return engram.has_value(); }
 
   /// Address of each slot, [dsf_module.weight_slots]. A slot that belongs to a
   /// layer without that weight is null.
   const void *const *slots() const { return addresses.data(); }
+
+  /// Whether the checkpoint's tensor of that name is in a slot.
+  bool uses(const std::string &tensor) const;
 
   /// Bytes of the weight files that this process has touched so far, counted
   /// in mapped pages.
@@ -46,6 +66,8 @@ private:
   explicit BoundWeights(CheckpointIndex index) : checkpoint(std::move(index)) {}
 
   CheckpointIndex checkpoint;
+  std::string engramPath;
+  std::optional<SafetensorsFile> engram;
   std::vector<std::vector<int32_t>> tokenMaps;
   std::vector<const void *> addresses;
 };

@@ -5,6 +5,32 @@
 
 include "mlir/Pass/PassBase.td"
 
+def DeriveEngramRowsPass : Pass<"dsflash-derive-engram-rows", "::mlir::ModuleOp"> {
+  let summary = "entries that say which Engram rows a call will read";
+  let description = [{
+    The rows of an Engram table follow from token ids alone (SPEC section 3, Engram), so that a host can fetch them ahead of a
+    call. For each `dsflash.engram_hash` in `forward` whose rows go to the call of layer L, its first operand, the pass
+    makes an entry `engram_rows.L` of the operations that the hash needs; its result is `engram_rows`, i64 [rows, columns].
+    Runs on plain calls. An entry of that name stays as it is.
+
+    ```mlir
+    func.func @forward(%tokens: tensor<?xi32> {dsflash.name = "tokens"}, ...) -> ... {
+      %layer = arith.constant 3 : index
+      %rows = dsflash.engram_hash %tokens, ... -> tensor<?x4xi64>
+      %1 = call @engram_3(%layer, %stream, %rows) : (...) -> tensor<?x4x64xf32>
+    ```
+    gets a companion
+    ```mlir
+    func.func @engram_rows.3(%tokens: tensor<?xi32> {dsflash.name = "tokens"}, ...)
+        -> (tensor<?x4xi64> {dsflash.dim = "rows", dsflash.name = "engram_rows"}) {
+      %rows = dsflash.engram_hash %tokens, ... -> tensor<?x4xi64>
+      return %rows : tensor<?x4xi64>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def DeriveReplayPass : Pass<"dsflash-derive-replay", "::mlir::ModuleOp"> {
   let summary = "the entry that rebuilds the window of a kept sequence";
   let description = [{
@@ -62,6 +88,39 @@ def DropResultsPass : Pass<"dsflash-drop-results", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def ExportFunctionPass : Pass<"dsflash-export-function", "::mlir::ModuleOp"> {
+  let summary = "make one function the only entry";
+  let description = [{
+    For experiments with a part of a model, at any stage before LLVM. The function becomes public and
+    what it does not reach goes: other functions and their parameters.
+
+    - A tensor or buffer without `dsflash.name` or `dsflash.dim` takes those that all callers
+      have for it, else "arg0", "arg1", ... and "rows"; results are called "result0", ...
+    - A weight becomes a parameter with the argument's name, its scales behind ".scale" and
+      experts behind ".{e}".
+    - A number becomes the first element of an i32 column of one element for each sequence.
+
+    Errors: no such function, one without body, a kernel.
+
+    ```mlir
+    func.func private @norm(%layer: index, %x: tensor<?x64xf32>, %w: !dsflash.weight<[1, 64], <bf16>>)
+        -> tensor<?x64xf32>
+    ```
+    becomes
+    ```mlir
+    dsflash.param @arg2 "arg2" : !dsflash.weight<[1, 64], <bf16>>
+    func.func @norm(%layer: tensor<?xi32> {dsflash.name = "arg0", dsflash.dim = "sequences"},
+                    %x: tensor<?x64xf32> {dsflash.name = "arg1", dsflash.dim = "rows"})
+        -> (tensor<?x64xf32> {dsflash.name = "result0", dsflash.dim = "rows", dsflash.access = "write"}) {
+      %first = tensor.extract %layer[%c0] : tensor<?xi32>
+      %w = dsflash.param_ref @arg2 : <[1, 64], <bf16>>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::tensor::TensorDialect", "::mlir::dsflash::DSFlashDialect"];
+  let options = [Option<"function", "function", "std::string", "", "name of the function">];
 }
 
 def FuseRoundingPass : Pass<"dsflash-fuse-rounding", "::mlir::ModuleOp"> {

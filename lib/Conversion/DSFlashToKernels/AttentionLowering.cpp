@@ -439,7 +439,8 @@ Value chooseVector(KernelBuilder &b, Value condition, VectorType type,
   return choice.getResult(0);
 }
 
-/// Softmax of the gates over a group weighs its kv.
+/// Softmax of the gates over a group weighs its kv, in f64: the FP4 codes of
+/// whole rows may hang on the last bit of a latent.
 class PoolEmitter {
 public:
   PoolEmitter(KernelBuilder &b, int64_t ratio, PendingType type)
@@ -466,23 +467,24 @@ public:
             });
       };
       auto loadGate = [&](Value m) {
-        return loadMember(m, gate, type.getDim());
+        return b.toF64(loadMember(m, gate, type.getDim()));
       };
       Value top =
           b.loop(b.index(1), b.index(ratio), 1, {loadGate(b.index(0))},
                  [&](Value m, ArrayRef<Value> carried) {
                    return SmallVector<Value>{b.maxf(carried[0], loadGate(m))};
                  })[0];
-      Value zero = b.f32(0.0f, lanes);
+      Value zero = b.splat(b.f64(0.0), lanes);
       SmallVector<Value> sums =
           b.loop(b.index(0), b.index(ratio), 1, {zero, zero},
                  [&](Value m, ArrayRef<Value> carried) {
                    Value e = b.exp(b.subf(loadGate(m), top));
-                   Value value = loadMember(m, kv, /*column=*/0);
+                   Value value = b.toF64(loadMember(m, kv, /*column=*/0));
                    return SmallVector<Value>{b.fma(value, e, carried[0]),
                                              b.addf(carried[1], e)};
                  });
-      b.storeVector(b.divf(sums[0], sums[1]), out, {row.row, f});
+      Value latent = b.fromF64(b.divf(sums[0], sums[1]));
+      b.storeVector(latent, out, {row.row, f});
     });
   }
 

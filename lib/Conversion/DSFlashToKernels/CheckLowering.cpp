@@ -82,9 +82,9 @@ void mlir::dsflash::lowerOp(Lowering &l, CheckIdsOp op) {
           forRowElements(b, ins[0], row, 1, [&](ArrayRef<Value> at) {
             Value stored = b.load(ins[0], at), id = b.toIndex(stored);
             b.store(stored, outs[0], at);
-            Value inside = arith::AndIOp::create(
-                b, b.cmp(Cmp::sge, id, b.index(lowest)),
-                b.cmp(Cmp::slt, id, limit));
+            Value inside =
+                arith::AndIOp::create(b, b.cmp(Cmp::sge, id, b.index(lowest)),
+                                      b.cmp(Cmp::slt, id, limit));
             b.when(
                 inside, [] {},
                 [&] {

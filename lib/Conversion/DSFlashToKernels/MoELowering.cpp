@@ -180,7 +180,8 @@ void mlir::dsflash::lowerOp(Lowering &l, ExpertLinearOp op) {
   int64_t experts = weight.getExperts();
   int64_t choices = getFeatures(op.getOrder());
   bool perChoice = op.getInput().getType().getRank() == 3;
-  MatrixProduct product(weight, /*groups=*/1, op.getRounded());
+  MatrixProduct product(weight, /*groups=*/1, op.getRounded(),
+                        l.builder().getF32Type());
   l.replace(l.dispatch(
       "expert_linear", l.index(product.getTiles() * experts), op->getOperands(),
       l.empty(op.getType(), l.rows(op.getOrder())),

@@ -125,8 +125,9 @@ void mlir::dsflash::lowerOp(Lowering &l, RMSNormOp op) {
 
 template <typename OpTy>
 static void lowerProduct(Lowering &l, StringRef name, OpTy op,
-                         int64_t groups = 1) {
-  MatrixProduct product(op.getWeight().getType(), groups, op.getRounded());
+                         FloatType sumType, int64_t groups = 1) {
+  MatrixProduct product(op.getWeight().getType(), groups, op.getRounded(),
+                        sumType);
   l.replace(l.dispatch(
       name, l.index(product.getTiles()), {op.getInput(), op.getWeight()},
       l.empty(op.getType(), l.rows(op.getInput())),
@@ -137,12 +138,19 @@ static void lowerProduct(Lowering &l, StringRef name, OpTy op,
       }));
 }
 
+template <typename OpTy> static FloatType getSumType(Lowering &l, OpTy op) {
+  if (op.getF64Accumulation())
+    return l.builder().getF64Type();
+  return l.builder().getF32Type();
+}
+
 void mlir::dsflash::lowerOp(Lowering &l, LinearOp op) {
-  lowerProduct(l, "linear", op);
+  lowerProduct(l, "linear", op, getSumType(l, op));
 }
 void mlir::dsflash::lowerOp(Lowering &l, ProjectOp op) {
-  lowerProduct(l, "project", op);
+  lowerProduct(l, "project", op, getSumType(l, op));
 }
 void mlir::dsflash::lowerOp(Lowering &l, GroupedLinearOp op) {
-  lowerProduct(l, "grouped_linear", op, op.getGroups());
+  lowerProduct(l, "grouped_linear", op, l.builder().getF32Type(),
+               op.getGroups());
 }

@@ -276,7 +276,8 @@ private:
 /// fn times the flattened streams of each row.
 Value lowerMixProduct(Lowering &l, HCMixOp op, Value n) {
   WeightType fn = op.getFn().getType();
-  MatrixProduct product(fn, /*groups=*/1, /*rounded=*/false);
+  MatrixProduct product(fn, /*groups=*/1, /*rounded=*/false,
+                        l.builder().getF32Type());
   auto type = RankedTensorType::get({ShapedType::kDynamic, fn.getRows()},
                                     l.builder().getF32Type());
   return l.dispatch(

@@ -1,4 +1,4 @@
-//===- LowerMath.cpp - Functions of f32 as arithmetic ---------------------===//
+//===- LowerMath.cpp - Functions of f32 and exp of f64 as arithmetic ------===//
 //
 // One sequence of operations for scalars and vectors, so that a result does
 // not depend on the lane or the width. Polynomials are minimax fits of the
@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include <cmath>
 #include <limits>
 
 namespace mlir::dsflash {
@@ -29,24 +30,44 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kLog2E = 1.44269504f;
+constexpr double kLog2E = 1.4426950408889634;
 /// ln 2 in two parts; the products of the first with exponents are exact.
-constexpr float kLn2High = 0.693359375f;
-constexpr float kLn2Low = -2.12194442e-4f;
-/// Adding 1.5 * 2^23 rounds to an integer that is the low bits of the sum.
-constexpr float kRound = 12582912.0f;
-constexpr int32_t kRoundBits = 0x4b400000;
+constexpr double kLn2High = 0.693359375f;
+constexpr double kLn2Low = -2.1219444005469057e-4;
 
-/// Arithmetic on values of one shape: f32 or a vector of it.
+/// What exp needs to know of f32 or f64.
+struct ExpFormat {
+  /// Outside of them results are 0 and infinity.
+  double lowest, highest;
+  int32_t mantissaBits, exponentBias;
+  /// (exp(r) - 1 - r) / r^2
+  ArrayRef<double> polynomial;
+};
+constexpr double kExpF32[] = {0.5, 0.16666518, 4.1666206e-2, 8.3688842e-3,
+                              1.3950478e-3};
+/// Of Taylor's series; what is left out is below 3e-13.
+constexpr double kExpF64[] = {1.0 / 2,     1.0 / 6,      1.0 / 24,
+                              1.0 / 120,   1.0 / 720,    1.0 / 5040,
+                              1.0 / 40320, 1.0 / 362880, 1.0 / 3628800};
+const ExpFormat kF32 = {-104, 89, 23, 127, kExpF32};
+const ExpFormat kF64 = {-746, 710, 52, 1023, kExpF64};
+
+/// Arithmetic on values of one shape: f32 or f64, or a vector of it.
 class Arithmetic {
 public:
   Arithmetic(PatternRewriter &rewriter, Operation *op)
-      : b(op->getLoc(), rewriter), shape(op->getResult(0).getType()) {}
+      : b(op->getLoc(), rewriter), shape(op->getResult(0).getType()),
+        isDouble(getElementTypeOrSelf(shape).isF64()) {}
 
-  Value f32(float value) { return constant(b.getF32FloatAttr(value), shape); }
-  Value i32(int32_t value) {
-    return constant(b.getI32IntegerAttr(value), integers());
+  /// A constant of the shape, rounded to its format.
+  Value number(double value) {
+    return constant(b.getFloatAttr(getElementTypeOrSelf(shape), value), shape);
   }
+  Value f32(float value) { return number(value); }
+  Value integer(int64_t value) {
+    return constant(b.getIntegerAttr(getIntegerType(), value), integers());
+  }
+  Value i32(int32_t value) { return integer(value); }
   Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
   Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
   Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
@@ -58,10 +79,10 @@ public:
   Value addI(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
   Value subI(Value x, Value y) { return arith::SubIOp::create(b, x, y); }
   Value shiftLeft(Value x, int32_t bits) {
-    return arith::ShLIOp::create(b, x, i32(bits));
+    return arith::ShLIOp::create(b, x, integer(bits));
   }
   Value shiftRight(Value x, int32_t bits) {
-    return arith::ShRSIOp::create(b, x, i32(bits));
+    return arith::ShRSIOp::create(b, x, integer(bits));
   }
   Value toF32(Value x) { return arith::SIToFPOp::create(b, shape, x); }
   Value bitsOf(Value x) { return arith::BitcastOp::create(b, integers(), x); }
@@ -78,10 +99,10 @@ public:
   }
 
   /// c[0] + c[1] x + c[2] x^2 ...
-  Value polynomial(Value x, ArrayRef<float> coefficients) {
-    Value sum = f32(coefficients.back());
-    for (float coefficient : llvm::reverse(coefficients.drop_back()))
-      sum = fma(sum, x, f32(coefficient));
+  template <typename T> Value polynomial(Value x, ArrayRef<T> coefficients) {
+    Value sum = number(coefficients.back());
+    for (T coefficient : llvm::reverse(coefficients.drop_back()))
+      sum = fma(sum, x, number(coefficient));
     return sum;
   }
 
@@ -98,10 +119,11 @@ public:
   Value decodeE2M1(Value codes, Value scale);
 
 private:
+  Type getIntegerType() { return b.getIntegerType(isDouble ? 64 : 32); }
   Type integers() {
     if (auto vector = dyn_cast<VectorType>(shape))
-      return vector.clone(b.getI32Type());
-    return b.getI32Type();
+      return vector.clone(getIntegerType());
+    return getIntegerType();
   }
   Value constant(TypedAttr value, Type type) {
     if (auto vector = dyn_cast<VectorType>(type))
@@ -110,30 +132,35 @@ private:
     return arith::ConstantOp::create(b, value);
   }
   Value sinOfQuarters(Value x, int64_t quarters);
-  Value powerOfTwo(Value exponent) {
-    return fromBits(shiftLeft(addI(exponent, i32(127)), 23));
+  Value powerOfTwo(Value exponent, const ExpFormat &format) {
+    return fromBits(shiftLeft(addI(exponent, integer(format.exponentBias)),
+                              format.mantissaBits));
   }
 
   ImplicitLocOpBuilder b;
   Type shape;
+  bool isDouble;
 };
 
 /// x = n ln 2 + r with |r| <= ln(2) / 2; 2^n is applied in two factors, so that
 /// infinity and subnormal results come out by themselves.
 Value Arithmetic::exp(Value x) {
-  Value low = f32(-104), high = f32(89);
+  const ExpFormat &format = isDouble ? kF64 : kF32;
+  Value low = number(format.lowest), high = number(format.highest);
   x = select(less(x, low), low, x);
   x = select(less(high, x), high, x);
-  Value shifted = fma(x, f32(kLog2E), f32(kRound));
-  Value n = subI(bitsOf(shifted), i32(kRoundBits));
-  Value count = sub(shifted, f32(kRound));
-  Value r = fma(count, f32(-kLn2High), x);
-  r = fma(count, f32(-kLn2Low), r);
-  Value p = polynomial(
-      r, {0.5f, 0.16666518f, 4.1666206e-2f, 8.3688842e-3f, 1.3950478e-3f});
-  Value y = add(fma(p, mul(r, r), r), f32(1));
+  // Adding it rounds to an integer that is the low bits of the sum.
+  Value rounder = number(std::ldexp(1.5, format.mantissaBits));
+  Value shifted = fma(x, number(kLog2E), rounder);
+  Value n = subI(bitsOf(shifted), bitsOf(rounder));
+  Value count = sub(shifted, rounder);
+  Value r = fma(count, number(-kLn2High), x);
+  r = fma(count, number(-kLn2Low), r);
+  Value p = polynomial(r, format.polynomial);
+  Value y = add(fma(p, mul(r, r), r), number(1));
   Value half = shiftRight(n, 1);
-  return mul(mul(y, powerOfTwo(half)), powerOfTwo(subI(n, half)));
+  return mul(mul(y, powerOfTwo(half, format)),
+             powerOfTwo(subI(n, half), format));
 }
 
 /// x = 2^e (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).
@@ -143,9 +170,9 @@ Value Arithmetic::log(Value x) {
   Value e = shiftRight(subI(bits, i32(0x3f3504f3)), 23);
   Value f = sub(fromBits(subI(bits, shiftLeft(e, 23))), f32(1));
   Value exponent = toF32(subI(e, select(subnormal, i32(23), i32(0))));
-  Value p =
-      polynomial(f, {0.33333331f, -0.25000823f, 0.20001227f, -0.16623355f,
-                     0.14201768f, -0.13160208f, 0.12761521f, -7.6343596e-2f});
+  Value p = polynomial<float>(f, {0.33333331f, -0.25000823f, 0.20001227f,
+                                  -0.16623355f, 0.14201768f, -0.13160208f,
+                                  0.12761521f, -7.6343596e-2f});
   Value square = mul(f, f);
   Value y = mul(mul(square, f), p);
   y = fma(exponent, f32(kLn2Low), y);
@@ -236,13 +263,15 @@ Value Arithmetic::decodeE2M1(Value codes, Value scale) {
 //===----------------------------------------------------------------------===//
 
 bool isF32(Type type) { return getElementTypeOrSelf(type).isF32(); }
+bool isF64(Type type) { return getElementTypeOrSelf(type).isF64(); }
 
 template <typename OpTy, Value (Arithmetic::*function)(Value)>
 struct Approximate : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
-    if (!isF32(op.getType()))
+    bool isExpOfF64 = std::is_same_v<OpTy, math::ExpOp> && isF64(op.getType());
+    if (!isF32(op.getType()) && !isExpOfF64)
       return failure();
     Arithmetic arithmetic(rewriter, op);
     rewriter.replaceOp(op, (arithmetic.*function)(op.getOperand()));

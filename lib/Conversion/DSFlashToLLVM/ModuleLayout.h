@@ -43,8 +43,8 @@ struct Entry {
 
 struct ModuleLayout {
   /// Assigns slots to parameters in program order, offsets to states by their
-  /// names, numbers to probes and checks by theirs. Reports arguments of entries that do
-  /// not say what they are.
+  /// names, numbers to probes and checks by theirs. Reports arguments of
+  /// entries that do not say what they are.
   static FailureOr<ModuleLayout> get(ModuleOp module);
 
   /// Bytes from a state's payload to its scales.

@@ -19,6 +19,15 @@ func.func @functions(%x: f32, %v: vector<16xf32>) -> (f32, f32, f32, vector<16xf
   return %a, %b, %c, %d : f32, f32, f32, vector<16xf32>
 }
 
+// CHECK-LABEL: func.func @exp_of_f64
+// CHECK-NOT:   math.exp
+// CHECK:       arith.shli {{.*}} : vector<4xi64>
+// CHECK:       return
+func.func @exp_of_f64(%v: vector<4xf64>) -> vector<4xf64> {
+  %a = math.exp %v : vector<4xf64>
+  return %a : vector<4xf64>
+}
+
 // CHECK-LABEL: func.func @calls
 // CHECK:       llvm.call @sinf
 // CHECK-COUNT-2: llvm.call @cosf
@@ -41,9 +50,9 @@ func.func @multiply_add(%x: f32, %y: f32, %z: f32) -> f32 {
 
 // CHECK-LABEL: func.func @kept
 // CHECK:       math.sqrt
-// CHECK:       math.exp {{.*}} : f64
+// CHECK:       math.log {{.*}} : f64
 func.func @kept(%x: f32, %y: f64) -> (f32, f64) {
   %a = math.sqrt %x : f32
-  %b = math.exp %y : f64
+  %b = math.log %y : f64
   return %a, %b : f32, f64
 }

@@ -23,10 +23,24 @@ assert memory["workspace"] > 0 and memory["session_fixed"] > 0
 assert [stage["name"] for stage in report["stages"]] == ["config", "dsflash", "phases", "kernels"]
 near(sum(stage["seconds"] for stage in report["stages"]), report["seconds"])
 
+assert all(stage["operations"] > 0 for stage in report["stages"][1:])
+# The names that scripts rely on, for every kernel; what has no meaning on a CPU is null.
+KEYS = ["name", "target", "phase", "count", "flops", "bytes_read", "bytes_written", "registers", "spills",
+        "shared_memory", "buffers"]
 work = {"decode": 0, "prefill": 0}
 for kernel in report["kernels"]:
+    assert list(kernel) == KEYS, kernel
     assert kernel["name"] and kernel["target"] == "cpu" and kernel["count"] > 0, kernel
-    work[kernel["phase"]] += kernel.get("flops", 0)
+    assert any(buffer["access"] == "write" for buffer in kernel["buffers"]) or kernel["bytes_written"] == 0, kernel
+    work[kernel["phase"]] += kernel["flops"] or 0
+# A chunk's collapsed stream: 512 rows of 5120 floats, rounded in place.
+collapse = next(k for k in report["kernels"] if k["phase"] == "prefill" and k["name"].startswith("hc_collapse"))
+assert {"type": "memref<512x5120xf32>", "access": "write", "bytes": 512 * 5120 * 4} in collapse["buffers"], collapse
+# Pieces of a workspace lie inside it, at multiples of 64 bytes.
+assert report["memory_plan"]
+for piece in report["memory_plan"]:
+    assert piece["offset"] % 64 == 0 and piece["bytes"] > 0, piece
+    assert piece["offset"] + piece["bytes"] <= memory["workspace"], piece
 # Every active parameter is multiplied once for a token.
 near(work["decode"], 2 * parameters["active_decode"], 0.002)
 assert work["prefill"] > 256 * work["decode"]

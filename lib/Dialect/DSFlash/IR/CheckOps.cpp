@@ -35,8 +35,8 @@ LogicalResult CheckIdsOp::verify() {
 LogicalResult CheckWindowOp::verify() {
   WindowType window = getWindow().getType();
   if (failed(verifyName(*this)) ||
-      failed(Constraint{*this, 2}.equal(Type(getType()), window,
-                                        "the result")) ||
+      failed(
+          Constraint{*this, 2}.equal(Type(getType()), window, "the result")) ||
       failed(Constraint{*this, 2}.holds(window.getPositions(),
                                         "a window that keeps positions")))
     return failure();

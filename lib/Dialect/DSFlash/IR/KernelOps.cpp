@@ -119,11 +119,11 @@ LogicalResult WeightDataOp::verify() {
                                             bool(getExpert()),
                                         "an expert exactly when the weight "
                                         "has experts")) ||
+      failed(Constraint{*this, 2}.holds(getPlane() != Plane::Position,
+                                        "payload or scale of a weight")) ||
       failed(Constraint{*this, 2}.holds(getPlane() == Plane::Payload ||
                                             weight.getFormat().hasScale(),
-                                        "a format with a scale plane")) ||
-      failed(Constraint{*this, 2}.holds(getPlane() != Plane::Position,
-                                        "payload or scale of a weight")))
+                                        "a format with a scale plane")))
     return failure();
   return Constraint{*this, 2}.equal(
       Type(getType()), getPlaneType(weight, getPlane()), "the buffer");

@@ -99,7 +99,8 @@ def DSFlash_RMSNormOp : DSFlash_RoundableOp<"rms_norm"> {
 }
 
 class DSFlash_ProductOp<string mnemonic> : DSFlash_RoundableOp<mnemonic> {
-  let arguments = (ins DSFlash_Tensor2:$input, DSFlash_WeightType:$weight, UnitAttr:$rounded);
+  let arguments = (ins DSFlash_Tensor2:$input, DSFlash_WeightType:$weight, UnitAttr:$rounded,
+    UnitAttr:$f64_accumulation);
   let results = (outs DSFlash_Tensor2:$result);
   let assemblyFormat = "$input `,` $weight attr-dict `:` functional-type(operands, results)";
 }
@@ -109,7 +110,8 @@ def DSFlash_LinearOp : DSFlash_ProductOp<"linear"> {
   let description = [{
     result[i, o] = sum over k of x[i, k] * W[o, k], accumulated in f32 in an
     order that depends on k alone (SPEC section 2). Weights
-    are decoded as they are read.
+    are decoded as they are read. With `f64_accumulation` the sum is f64, and is
+    rounded to f32 once.
 
     Shapes: x [n, in], W [out, in] to [n, out].
 

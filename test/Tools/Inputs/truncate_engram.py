@@ -1,0 +1,18 @@
+"""Cuts the Engram file short in the middle of a conversation: truncate_engram.py DSFLASH_RUN MODEL FILE.
+
+Prints what the next turn says on standard error."""
+
+import os
+import subprocess
+import sys
+
+tool, model, file = sys.argv[1:]
+chat = subprocess.Popen([tool, model, "--chat", "--greedy", "-n", "2", "--no-think", "--engram-file", file],
+                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+chat.stdin.write("Who are you?\n")
+chat.stdin.flush()
+if not chat.stdout.readline():
+    sys.exit("no reply")
+os.truncate(file, os.path.getsize(file) // 2)
+print(chat.communicate("And whence?\n")[1], end="")
+sys.exit(chat.returncode)
