@@ -43,10 +43,10 @@ Result<const dsf_device *> openDevice(const std::string &name) {
   if (!device)
     return Status::error(where, "no device");
   if (device->abi_version != DSF_DEVICE_ABI_VERSION)
-    return Status::error(
-        where, "device ABI version " + std::to_string(device->abi_version) +
-                   ", this runtime needs version " +
-                   std::to_string(DSF_DEVICE_ABI_VERSION));
+    return Status::error(where, "device ABI version " +
+                                    std::to_string(device->abi_version) +
+                                    ", this runtime needs version " +
+                                    std::to_string(DSF_DEVICE_ABI_VERSION));
   return device;
 }
 
@@ -92,9 +92,8 @@ void Device::launch(int32_t kernel, int64_t items, const void *arguments,
   const char *name = module.kernels[kernel];
   if (const char *why = functions->launch(functions->user, name, items,
                                           arguments, argumentBytes))
-    status = Status::error(std::string("kernel '") + name + "' for " +
-                               module.device,
-                           why);
+    status = Status::error(
+        std::string("kernel '") + name + "' for " + module.device, why);
 }
 
 Status Device::takeStatus() { return std::exchange(status, Status()); }

@@ -41,7 +41,8 @@ ModelRunner::create(const Model &model, ThreadPool &pool,
   if (!exec)
     return exec.status();
   std::unique_ptr<ModelRunner> runner(new ModelRunner(model, std::move(*exec)));
-  if (model.weights()->hasEngramFile()) {
+  // A device reads its rows itself.
+  if (model.weights()->hasEngramFile() && !model.module().device) {
     Result<std::unique_ptr<EngramStore>> store = EngramStore::create(model);
     if (!store)
       return store.status();

@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace dsflash;
@@ -39,7 +40,7 @@ private:
     auto *self = static_cast<SimtDevice *>(user);
     const simt::KernelInfo *info = self->module->kernel(kernel);
     if (!info)
-      return self->report(Status::error(kernel, "no such kernel"));
+      return self->fail("no such kernel");
     std::vector<const void *> parameters;
     int64_t offset = 0;
     for (const simt::Parameter &parameter : info->parameters) {
@@ -49,23 +50,25 @@ private:
       offset += parameter.bytes;
     }
     if (offset > argumentBytes)
-      return self->report(Status::error(kernel, "other parameters"));
+      return self->fail("its parameters have " + std::to_string(offset) +
+                        " bytes, the launch " + std::to_string(argumentBytes));
     simt::Dim3 grid;
     grid.x = uint32_t(
         std::min((items + kBlockThreads - 1) / kBlockThreads, kMaxBlocks));
     simt::Dim3 block;
     block.x = kBlockThreads;
-    return self->report(self->module->launch(kernel, grid, block, 0,
-                                             parameters.data()));
+    return self->report(
+        self->module->launch(kernel, grid, block, 0, parameters.data()));
   }
 
   static void close(void *user) { delete static_cast<SimtDevice *>(user); }
 
   /// The text of a fault, or null.
   const char *report(const Status &status) {
-    if (status)
-      return nullptr;
-    text = status.str();
+    return status ? nullptr : fail(status.str());
+  }
+  const char *fail(std::string why) {
+    text = std::move(why);
     return text.c_str();
   }
 

@@ -36,10 +36,9 @@ mlir::dsflash::createTargetMachine(StringRef name, StringRef processor,
                              "no code generator for '" + name + "': " + error);
   TargetOptions options;
   options.AllowFPOpFusion = FPOpFusion::Strict;
-  return std::unique_ptr<TargetMachine>(
-      target->createTargetMachine(triple, processor, features, options,
-                                  Reloc::PIC_, std::nullopt,
-                                  CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<TargetMachine>(target->createTargetMachine(
+      triple, processor, features, options, Reloc::PIC_, std::nullopt,
+      CodeGenOptLevel::Aggressive));
 }
 
 namespace {

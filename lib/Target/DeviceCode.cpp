@@ -19,8 +19,8 @@
 using namespace mlir;
 using namespace mlir::dsflash;
 
-llvm::Expected<std::string>
-mlir::dsflash::emitPTX(gpu::GPUModuleOp module, const NVPTXTarget &target) {
+llvm::Expected<std::string> mlir::dsflash::emitPTX(gpu::GPUModuleOp module,
+                                                   const NVPTXTarget &target) {
   registerGPUDialectTranslation(*module.getContext());
   registerNVVMDialectTranslation(*module.getContext());
   std::string features = target.getFeatureFlags();
@@ -34,22 +34,22 @@ mlir::dsflash::emitPTX(gpu::GPUModuleOp module, const NVPTXTarget &target) {
   return emitAssembly(*text, module.getName());
 }
 
-llvm::Expected<std::string>
-mlir::dsflash::findDeviceCode(StringRef llvmIR, StringRef name) {
+llvm::Expected<std::string> mlir::dsflash::findDeviceCode(StringRef llvmIR,
+                                                          StringRef name) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic fault;
-  auto module = llvm::parseAssembly(llvm::MemoryBufferRef(llvmIR, name), fault,
-                                    context);
+  auto module =
+      llvm::parseAssembly(llvm::MemoryBufferRef(llvmIR, name), fault, context);
   if (!module)
     return makeError(name + ":" + Twine(fault.getLineNo()) + ":" +
                      Twine(fault.getColumnNo() + 1) + ": " +
                      fault.getMessage());
   auto *code = module->getGlobalVariable(deviceCodeSymbol,
                                          /*AllowInternal=*/true);
-  auto *bytes = code && code->hasInitializer()
-                    ? dyn_cast<llvm::ConstantDataSequential>(
-                          code->getInitializer())
-                    : nullptr;
+  auto *bytes =
+      code && code->hasInitializer()
+          ? dyn_cast<llvm::ConstantDataSequential>(code->getInitializer())
+          : nullptr;
   return bytes && bytes->isCString() ? bytes->getAsCString().str() : "";
 }
 

@@ -31,13 +31,13 @@ Expected<NVPTXTarget> NVPTXTarget::parse(StringRef spec) {
     return isSpec(spec) && known.name == name;
   });
   if (chip == std::end(kChips)) {
-    std::string known = join(map_range(kChips, [](const Chip &chip) {
-                               return (kKind + ":" + chip.name).str();
-                             }),
+    std::string known = join(map_range(kChips,
+                                       [](const Chip &chip) {
+                                         return (kKind + ":" + chip.name).str();
+                                       }),
                              ", ");
-    return createStringError(inconvertibleErrorCode(), "unknown target '" +
-                                                           spec + "'; known: " +
-                                                           known);
+    return createStringError(inconvertibleErrorCode(),
+                             "unknown target '" + spec + "'; known: " + known);
   }
   NVPTXTarget target;
   target.chip = chip->name;

@@ -35,7 +35,8 @@ private:
     if (!target)
       return reportError(module, target.takeError());
     std::string code;
-    if (auto kernels = module.lookupSymbol<gpu::GPUModuleOp>(deviceModuleName)) {
+    if (auto kernels =
+            module.lookupSymbol<gpu::GPUModuleOp>(deviceModuleName)) {
       auto text = emitPTX(kernels, *target);
       if (!text)
         return reportError(kernels, text.takeError());

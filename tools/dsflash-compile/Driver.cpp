@@ -341,8 +341,8 @@ bool Driver::compile() {
     return true;
   if (wantsAssembly && !writeAssembly())
     return false;
-  bool wantsDeviceCode = isDone(Stage::PTX) || isDone(Stage::Cubin) ||
-                         !options.dumpFolder.empty();
+  bool wantsDeviceCode =
+      isDone(Stage::PTX) || isDone(Stage::Cubin) || !options.dumpFolder.empty();
   return !device || isDone(Stage::Asm) || !wantsDeviceCode || writeDeviceCode();
 }
 

@@ -72,14 +72,14 @@ static std::optional<int> checkCombination(const Options &options) {
       (options.from || options.emit < Stage::Kernels))
     return wrong("--report needs a config and a stage from kernels on");
   bool onDevice = mlir::dsflash::NVPTXTarget::isSpec(options.target);
-  if ((options.emit == Stage::PTX || options.emit == Stage::Cubin) &&
-      !onDevice)
+  if ((options.emit == Stage::PTX || options.emit == Stage::Cubin) && !onDevice)
     return wrong(std::string("--emit=") + stageName(options.emit) +
                  " needs --target=nvptx:CHIP");
   if (options.emit == Stage::Cubin && options.output.empty())
     return wrong("-o FILE is needed to write a cubin");
   if (options.checked && onDevice)
-    return wrong("--checked needs a cpu target: kernels of a GPU cannot report");
+    return wrong(
+        "--checked needs a cpu target: kernels of a GPU cannot report");
   const std::string suffix = ".dsflash";
   const std::string &name = options.output;
   if (options.emit == Stage::Model &&

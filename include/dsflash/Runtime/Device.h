@@ -1,4 +1,5 @@
-//===- Device.h - Where kernels run that the host does not --------*- C++ -*-===//
+//===- Device.h - Where kernels run that the host does not --------*- C++
+//-*-===//
 
 #ifndef DSFLASH_RUNTIME_DEVICE_H
 #define DSFLASH_RUNTIME_DEVICE_H

@@ -73,8 +73,8 @@ private:
 class Executor {
 public:
   /// Resolves the entries of a model whose weights are bound. Errors, all
-  /// listed: a module for a device without one, an entry that is missing, a tensor whose name is not known or
-  /// whose type or row size does not fit.
+  /// listed: a module for a device without one, an entry that is missing, a
+  /// tensor whose name is not known or whose type or row size does not fit.
   /// `device` runs the kernels; null: the host does.
   static Result<std::unique_ptr<Executor>>
   create(const Model &model, ThreadPool &pool,

@@ -9,7 +9,8 @@ using namespace mlir::dsflash;
 
 static bool isPTXName(StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) &&
-         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
 /// A special register in 64 bits.
@@ -28,9 +29,8 @@ static void addLoop(ABIBuilder &b, LLVM::LLVMFuncOp entry,
                     llvm::function_ref<void(Value)> addBody) {
   Value items = entry.getArgument(1);
   Value blockSize = readRegister<NVVM::BlockDimXOp>(b);
-  Value first =
-      b.add(multiply(b, readRegister<NVVM::BlockIdXOp>(b), blockSize),
-            readRegister<NVVM::ThreadIdXOp>(b));
+  Value first = b.add(multiply(b, readRegister<NVVM::BlockIdXOp>(b), blockSize),
+                      readRegister<NVVM::ThreadIdXOp>(b));
   Value threads = multiply(b, readRegister<NVVM::GridDimXOp>(b), blockSize);
   Block *start = b.getInsertionBlock();
   Block *head = b.createBlock(&entry.getBody(), {}, b.getI64Type(), b.getLoc());
@@ -40,8 +40,7 @@ static void addLoop(ABIBuilder &b, LLVM::LLVMFuncOp entry,
   LLVM::BrOp::create(b, first, head);
   b.setInsertionPointToEnd(head);
   Value item = head->getArgument(0);
-  Value isItem =
-      LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::slt, item, items);
+  Value isItem = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::slt, item, items);
   LLVM::CondBrOp::create(b, isItem, body, end);
   b.setInsertionPointToEnd(body);
   addBody(item);

@@ -1,7 +1,8 @@
 //===- Launches.cpp - Launches, probes and packed data to LLVM ------------===//
 //
 // A launch stores its operands in a structure on the stack: the call, on a
-// device the number of items, then for each operand a buffer's address and dynamic sizes, or the value itself.
+// device the number of items, then for each operand a buffer's address and
+// dynamic sizes, or the value itself.
 //
 //===----------------------------------------------------------------------===//
 

@@ -225,15 +225,14 @@ Value Arithmetic::sinOfQuarters(Value x, int64_t quarters) {
   Value r = fma(count, f64(-0x1.921fb54442d18p0), angle);
   r = fma(count, f64(-0x1.1a62633145c07p-54), r);
   Value z = mul(r, r);
-  Value s = polynomialOf(
-      z, {-0x1.5555555555549p-3, 0x1.111111110f8a6p-7, -0x1.a01a019c161d5p-13,
-          0x1.71de357b1fe7dp-19, -0x1.ae5e68a2b9cebp-26,
-          0x1.5d93a5acfd57cp-33});
+  Value s = polynomialOf(z, {-0x1.5555555555549p-3, 0x1.111111110f8a6p-7,
+                             -0x1.a01a019c161d5p-13, 0x1.71de357b1fe7dp-19,
+                             -0x1.ae5e68a2b9cebp-26, 0x1.5d93a5acfd57cp-33});
   s = fma(mul(z, r), s, r);
-  Value c = polynomialOf(
-      z, {1.0, -0.5, 0x1.555555555554cp-5, -0x1.6c16c16c15177p-10,
-          0x1.a01a019cb1590p-16, -0x1.27e4f809c52adp-22,
-          0x1.1ee9ebdb4b1c4p-29, -0x1.8fae9be8838d4p-37});
+  Value c =
+      polynomialOf(z, {1.0, -0.5, 0x1.555555555554cp-5, -0x1.6c16c16c15177p-10,
+                       0x1.a01a019cb1590p-16, -0x1.27e4f809c52adp-22,
+                       0x1.1ee9ebdb4b1c4p-29, -0x1.8fae9be8838d4p-37});
   Value value = select(hasBit(n, 1), c, s);
   value = select(hasBit(n, 2), arith::NegFOp::create(b, value), value);
   return arith::TruncFOp::create(b, shape, value);
@@ -326,8 +325,8 @@ private:
 };
 
 /// Integers of up to 32 bits to bf16. f32 holds 24 bits of them; of larger
-/// numbers the last nine, far below what rounding to eight bits looks at, become
-/// one that says whether they are all zero.
+/// numbers the last nine, far below what rounding to eight bits looks at,
+/// become one that says whether they are all zero.
 template <typename OpTy> struct IntegerToBF16 : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op,
@@ -360,8 +359,8 @@ private:
       return arith::ConstantOp::create(b, attribute).getResult();
     };
     Value low = arith::AndIOp::create(b, x, constant(0x1ff));
-    Value any = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, low,
-                                      constant(0));
+    Value any =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, low, constant(0));
     Value folded = arith::OrIOp::create(
         b, arith::AndIOp::create(b, x, constant(~0x1ff)),
         arith::SelectOp::create(b, any, constant(0x100), constant(0)));
@@ -472,8 +471,9 @@ struct LowerMath : dsflash::impl::LowerMathPassBase<LowerMath> {
       patterns.add<Approximate<math::SinOp, &Arithmetic::sin>,
                    Approximate<math::CosOp, &Arithmetic::cos>>(context);
     }
-    patterns.add<IntegerToBF16<arith::SIToFPOp>,
-                 IntegerToBF16<arith::UIToFPOp>>(context);
+    patterns
+        .add<IntegerToBF16<arith::SIToFPOp>, IntegerToBF16<arith::UIToFPOp>>(
+            context);
     arith::populateExpandBFloat16Patterns(patterns);
     patterns.add<ComputeE2M1>(context);
     if (lookUpLanes > 0)

@@ -56,9 +56,8 @@ struct VerifyAddressing
   void runOnOperation() override {
     bool failures = false;
     for (auto code : getOperation().getOps<gpu::GPUModuleOp>())
-      code.walk([&](LLVM::GEPOp address) {
-        failures |= failed(verify(address));
-      });
+      code.walk(
+          [&](LLVM::GEPOp address) { failures |= failed(verify(address)); });
     if (failures)
       signalPassFailure();
   }

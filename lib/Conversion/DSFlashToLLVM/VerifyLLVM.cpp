@@ -41,7 +41,8 @@ static LogicalResult verify(Operation *op) {
            << "'" << op->getName() << "' would become a library call";
   auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
   if (function && function.isExternal() &&
-      (onDevice || !llvm::is_contained(getAllowedExternalFunctions(), function.getName())))
+      (onDevice ||
+       !llvm::is_contained(getAllowedExternalFunctions(), function.getName())))
     return emitError(op->getLoc()) << "generated code may not call external '"
                                    << function.getName() << "'";
   return success();
