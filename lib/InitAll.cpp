@@ -5,6 +5,7 @@
 #include "dsflash/Conversion/Passes.h"
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
 #include "dsflash/Pipelines/Pipelines.h"
+#include "dsflash/Target/Passes.h"
 #include "dsflash/Transforms/BufferizableOpInterfaceImpl.h"
 #include "dsflash/Transforms/Passes.h"
 #include "mlir/InitAllDialects.h"
@@ -24,6 +25,7 @@ void mlir::dsflash::registerAllDialects(DialectRegistry &registry) {
 void mlir::dsflash::registerAllPasses() {
   mlir::registerAllPasses();
   registerDSFlashConversionPasses();
+  registerDSFlashTargetPasses();
   registerDSFlashTransformsPasses();
   registerTestPasses();
   registerPipelines();
@@ -31,6 +33,6 @@ void mlir::dsflash::registerAllPasses() {
 
 std::string mlir::dsflash::getVersionText(llvm::StringRef tool) {
   return (tool + " " DSFLASH_VERSION "\nLLVM " LLVM_VERSION_STRING "\nABI " +
-          llvm::Twine(DSF_ABI_VERSION) + "\ntargets cpu")
+          llvm::Twine(DSF_ABI_VERSION) + "\ntargets cpu, nvptx")
       .str();
 }

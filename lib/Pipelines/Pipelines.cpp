@@ -3,6 +3,7 @@
 #include "dsflash/Pipelines/Pipelines.h"
 #include "dsflash/Conversion/DSFlashToLLVM.h"
 #include "dsflash/Conversion/Passes.h"
+#include "dsflash/Target/Passes.h"
 #include "dsflash/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -65,7 +66,10 @@ void mlir::dsflash::buildLLVMPipeline(OpPassManager &passes,
   convert.compiler = options.compiler;
   convert.triple = options.triple;
   convert.features = options.features;
+  convert.device = options.device;
   addDSFlashToLLVMPasses(passes, convert);
+  if (!options.device.empty())
+    passes.addPass(createSerializeDevicePass({options.device}));
 }
 
 void mlir::dsflash::registerPipelines() {

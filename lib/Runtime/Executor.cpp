@@ -54,10 +54,17 @@ struct CallContext {
   ThreadPool *pool;
   const ProbeFunction *probe;
   CheckReports *reports;
+  Device *device;
 };
 
 void parallelFor(void *user, dsf_task task, void *context, int64_t count) {
   static_cast<CallContext *>(user)->pool->run(task, context, count);
+}
+
+void launch(void *user, int32_t kernel, int64_t items, const void *arguments,
+            int64_t argumentBytes) {
+  static_cast<CallContext *>(user)->device->launch(kernel, items, arguments,
+                                                   argumentBytes);
 }
 
 void passProbe(void *user, int32_t probe, int64_t layer, void *data,
@@ -88,13 +95,20 @@ void Workspace::FreeDelete::operator()(void *memory) const {
   std::free(memory);
 }
 
-Result<std::unique_ptr<Executor>> Executor::create(const Model &model,
-                                                   ThreadPool &pool) {
+Result<std::unique_ptr<Executor>>
+Executor::create(const Model &model, ThreadPool &pool,
+                 std::unique_ptr<Device> device) {
   if (model.module().vocab_size == 0 || model.module().max_positions == 0)
     return Status::error(model.path() + "/model.so",
                          "a function without vocabulary or positions, no "
                          "model");
-  std::unique_ptr<Executor> executor(new Executor(model, pool));
+  if (!device && model.module().device)
+    return Status::error(model.path(),
+                         std::string("the model was compiled for ") +
+                             model.module().device +
+                             "; it runs on a device, as --device=simt");
+  std::unique_ptr<Executor> executor(
+      new Executor(model, pool, std::move(device)));
   std::vector<Entry> needed{Entry::Forward, Entry::Replay};
   if (model.drafts())
     needed.insert(needed.end(),
@@ -174,8 +188,9 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
     pointers.push_back(buffers[size_t(tensor)]);
 
   CheckReports reports;
-  CallContext context{&pool, &probe, &reports};
-  dsf_env env{&context, parallelFor, probe ? passProbe : nullptr, takeReport};
+  CallContext context{&pool, &probe, &reports, device.get()};
+  dsf_env env{&context, parallelFor, probe ? passProbe : nullptr, takeReport,
+              device ? launch : nullptr};
   dsf_call call{&env,
                 model.weights()->slots(),
                 states.data(),
@@ -187,5 +202,8 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
     return Status::error(std::string("entry '") + entryName(entry) + "'",
                          "compiled code failed with code " +
                              std::to_string(code));
-  return reports.status(model.module());
+  Status status = reports.status(model.module());
+  if (device)
+    status.add(device->takeStatus());
+  return status;
 }

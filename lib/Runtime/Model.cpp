@@ -127,8 +127,10 @@ Status checkTable(const dsf_module &module, const std::string &where) {
               saneTable(module.weights, module.weight_count) &&
               saneTable(module.states, module.state_count) &&
               saneTable(module.probes, module.probe_count) &&
-              saneTable(module.checks, module.check_count),
+              saneTable(module.checks, module.check_count) &&
+              saneTable(module.kernels, module.kernel_count),
           "list of tables");
+  require(!module.device || module.device_code, "device code");
   if (!faults)
     return faults;
   for (int64_t i = 0; i < module.entry_count; ++i)

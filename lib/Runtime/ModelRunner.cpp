@@ -33,13 +33,16 @@ void RowTable::add(Session &session, int64_t firstPosition, int64_t count) {
   }
 }
 
-Result<std::unique_ptr<ModelRunner>> ModelRunner::create(const Model &model,
-                                                         ThreadPool &pool) {
-  Result<std::unique_ptr<Executor>> exec = Executor::create(model, pool);
+Result<std::unique_ptr<ModelRunner>>
+ModelRunner::create(const Model &model, ThreadPool &pool,
+                    std::unique_ptr<Device> device) {
+  Result<std::unique_ptr<Executor>> exec =
+      Executor::create(model, pool, std::move(device));
   if (!exec)
     return exec.status();
   std::unique_ptr<ModelRunner> runner(new ModelRunner(model, std::move(*exec)));
-  if (model.weights()->hasEngramFile()) {
+  // A device reads its rows itself.
+  if (model.weights()->hasEngramFile() && !model.module().device) {
     Result<std::unique_ptr<EngramStore>> store = EngramStore::create(model);
     if (!store)
       return store.status();

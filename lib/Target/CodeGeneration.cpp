@@ -20,9 +20,14 @@ using namespace llvm;
 using namespace mlir::dsflash;
 
 Expected<std::unique_ptr<TargetMachine>>
-mlir::dsflash::createTargetMachine(StringRef name) {
+mlir::dsflash::createTargetMachine(StringRef name, StringRef processor,
+                                   StringRef features) {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
   Triple triple(name);
   std::string error;
   const Target *target = TargetRegistry::lookupTarget(triple, error);
@@ -31,9 +36,9 @@ mlir::dsflash::createTargetMachine(StringRef name) {
                              "no code generator for '" + name + "': " + error);
   TargetOptions options;
   options.AllowFPOpFusion = FPOpFusion::Strict;
-  return std::unique_ptr<TargetMachine>(
-      target->createTargetMachine(triple, "", "", options, Reloc::PIC_,
-                                  std::nullopt, CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<TargetMachine>(target->createTargetMachine(
+      triple, processor, features, options, Reloc::PIC_, std::nullopt,
+      CodeGenOptLevel::Aggressive));
 }
 
 namespace {
@@ -72,6 +77,19 @@ Error makeError(const Twine &message) {
   return createStringError(inconvertibleErrorCode(), message);
 }
 
+/// The code generator that a module asks for.
+Expected<std::unique_ptr<TargetMachine>> createMachine(const Module &module) {
+  StringRef processor, features;
+  auto function = find_if(
+      module, [](const Function &known) { return !known.isDeclaration(); });
+  if (module.getTargetTriple().isNVPTX() && function != module.end()) {
+    processor = function->getFnAttribute("target-cpu").getValueAsString();
+    features = function->getFnAttribute("target-features").getValueAsString();
+  }
+  return createTargetMachine(module.getTargetTriple().str(), processor,
+                             features);
+}
+
 Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create(StringRef llvmIR,
                                                                StringRef name) {
   auto generator = std::make_unique<CodeGenerator>();
@@ -89,8 +107,7 @@ Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create(StringRef llvmIR,
   raw_string_ostream stream(text);
   if (verifyModule(*generator->module, &stream))
     return makeError(name + ": " + StringRef(text).trim());
-  auto machine =
-      createTargetMachine(generator->module->getTargetTriple().str());
+  auto machine = createMachine(*generator->module);
   if (!machine)
     return joinErrors(makeError(name), machine.takeError());
   generator->machine = std::move(*machine);

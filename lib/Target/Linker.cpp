@@ -1,13 +1,11 @@
 //===- Linker.cpp - Objects to shared objects -----------------------------===//
 
 #include "CodeGeneration.h"
+#include "TemporaryFile.h"
 #include "dsflash/Conversion/DSFlashToLLVM.h"
 #include "dsflash/Target/NativeCode.h"
 #include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/Signals.h"
 
 #ifndef DSFLASH_LLD // the linker that the build found
 #define DSFLASH_LLD ""
@@ -15,10 +13,6 @@
 
 using namespace llvm;
 using namespace mlir::dsflash;
-
-static Error makeError(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
 
 //===----------------------------------------------------------------------===//
 // Undefined symbols
@@ -86,55 +80,6 @@ Expected<std::string> mlir::dsflash::findLinker() {
   return makeError("no linker: install lld-22 (ld.lld-22 or ld.lld in PATH)");
 }
 
-namespace {
-
-/// A file that is gone at the end, whatever happens.
-class TemporaryFile {
-public:
-  static Expected<TemporaryFile> create(const Twine &model) {
-    SmallString<128> path;
-    if (std::error_code code = sys::fs::createUniqueFile(model, path))
-      return makeError(model + ": " + code.message());
-    sys::RemoveFileOnSignal(path);
-    return TemporaryFile(path);
-  }
-  TemporaryFile(TemporaryFile &&other) : name(std::move(other.name)) {
-    other.name.clear();
-  }
-  ~TemporaryFile() {
-    if (name.empty())
-      return;
-    sys::fs::remove(name);
-    sys::DontRemoveFileOnSignal(name);
-  }
-
-  StringRef path() const { return name; }
-  Error write(StringRef content) const {
-    return writeToOutput(name, [&](raw_ostream &stream) {
-      stream << content;
-      return Error::success();
-    });
-  }
-  std::string read() const {
-    auto buffer = MemoryBuffer::getFile(name);
-    return buffer ? (*buffer)->getBuffer().trim().str() : "";
-  }
-  /// Gives the file its last name.
-  Error keep(StringRef path) {
-    if (std::error_code code = sys::fs::rename(name, path))
-      return makeError(path + ": " + code.message());
-    sys::DontRemoveFileOnSignal(name);
-    name.clear();
-    return Error::success();
-  }
-
-private:
-  explicit TemporaryFile(StringRef path) : name(path) {}
-  std::string name;
-};
-
-} // namespace
-
 static Error link(StringRef linker, StringRef object, StringRef output,
                   const TemporaryFile &messages) {
   std::string name = "ld.lld";
@@ -148,7 +93,7 @@ static Error link(StringRef linker, StringRef object, StringRef output,
       std::nullopt, redirects, 0, 0, &error);
   if (code == 0)
     return Error::success();
-  std::string text = messages.read();
+  std::string text = StringRef(messages.read()).trim().str();
   return makeError(linker + ": " + (text.empty() ? error : text));
 }
 

@@ -9,9 +9,11 @@
 
 namespace mlir::dsflash {
 
-/// The code generator for a triple; processors are attributes of functions.
+/// The code generator for a triple. An x86 processor is an attribute of every
+/// function; NVPTX has one for all, which has to be given.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createTargetMachine(llvm::StringRef triple);
+createTargetMachine(llvm::StringRef triple, llvm::StringRef processor = "",
+                    llvm::StringRef features = "");
 
 } // namespace mlir::dsflash
 

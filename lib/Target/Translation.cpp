@@ -1,5 +1,6 @@
 //===- Translation.cpp - The LLVM dialect to LLVM IR ----------------------===//
 
+#include "Translation.h"
 #include "TargetMachine.h"
 #include "dsflash/Target/NativeCode.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -13,25 +14,12 @@ using namespace mlir::dsflash;
 
 static constexpr llvm::StringLiteral kModuleName = "dsflash";
 
-/// Functions carry their processor, so that the text says all.
-static void setTarget(llvm::Function &function, const CPUTarget &target) {
-  function.addFnAttr(llvm::Attribute::NoUnwind);
-  if (function.isDeclaration())
-    return;
-  function.addFnAttr("target-cpu", "x86-64");
-  function.addFnAttr("tune-cpu", target.getTuneCPU());
-  std::string flags = target.getFeatureFlags();
-  if (!flags.empty())
-    function.addFnAttr("target-features", flags);
-  if (target.hasFeature("avx512f"))
-    function.addFnAttr("prefer-vector-width", "512");
-}
-
-llvm::Expected<std::string>
-mlir::dsflash::translateToLLVMIR(ModuleOp module, const CPUTarget &target) {
-  registerBuiltinDialectTranslation(*module.getContext());
-  registerLLVMDialectTranslation(*module.getContext());
-  auto machine = createTargetMachine(target.getTriple());
+llvm::Expected<std::string> mlir::dsflash::translate(
+    Operation *module, llvm::StringRef triple,
+    llvm::function_ref<void(llvm::Function &)> setProcessor) {
+  registerBuiltinDialectTranslation(*module->getContext());
+  registerLLVMDialectTranslation(*module->getContext());
+  auto machine = createTargetMachine(triple);
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext context;
@@ -43,10 +31,28 @@ mlir::dsflash::translateToLLVMIR(ModuleOp module, const CPUTarget &target) {
   result->setSourceFileName(kModuleName);
   result->setTargetTriple((*machine)->getTargetTriple());
   result->setDataLayout((*machine)->createDataLayout());
-  for (llvm::Function &function : *result)
-    if (!function.isIntrinsic())
-      setTarget(function, target);
+  for (llvm::Function &function : *result) {
+    if (function.isIntrinsic())
+      continue;
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    if (!function.isDeclaration())
+      setProcessor(function);
+  }
   std::string text;
   llvm::raw_string_ostream(text) << *result;
   return text;
+}
+
+llvm::Expected<std::string>
+mlir::dsflash::translateToLLVMIR(ModuleOp module, const CPUTarget &target) {
+  std::string flags = target.getFeatureFlags();
+  auto setProcessor = [&](llvm::Function &function) {
+    function.addFnAttr("target-cpu", "x86-64");
+    function.addFnAttr("tune-cpu", target.getTuneCPU());
+    if (!flags.empty())
+      function.addFnAttr("target-features", flags);
+    if (target.hasFeature("avx512f"))
+      function.addFnAttr("prefer-vector-width", "512");
+  };
+  return translate(module, target.getTriple(), setProcessor);
 }

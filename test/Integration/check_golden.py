@@ -1,6 +1,6 @@
 """Compares a compiled model with what the oracle computed (test/golden/README.md says how near).
 
-    check_golden.py BIN_DIR WORK_DIR MODEL ideal|reference
+    check_golden.py BIN_DIR WORK_DIR MODEL ideal|reference [DEVICE]
 """
 
 import pathlib
@@ -123,14 +123,15 @@ def check_codes(tools, model, golden, report):
 
 
 def main():
-    bin_dir, work_dir, model, mode = sys.argv[1:]
+    bin_dir, work_dir, model, mode, *device = sys.argv[1:]
     model = pathlib.Path(model)
     golden = read_golden(model, mode)
     report = Report()
+    tools = Tools(bin_dir, work_dir, *device)
     if model.name == "codes":
-        check_codes(Tools(bin_dir, work_dir), model, golden, report)
+        check_codes(tools, model, golden, report)
         sys.exit(report.failed > 0)
-    {"ideal": check_ideal, "reference": check_reference}[mode](Tools(bin_dir, work_dir), model, golden, report)
+    {"ideal": check_ideal, "reference": check_reference}[mode](tools, model, golden, report)
     sys.exit(report.failed > 0)
 
 

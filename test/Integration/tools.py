@@ -8,9 +8,13 @@ import safetensors
 
 
 class Tools:
-    def __init__(self, bin_dir, work_dir):
+    """`device`: the kernels are PTX and run there."""
+
+    def __init__(self, bin_dir, work_dir, device=None):
         self.bin, self.work = pathlib.Path(bin_dir), pathlib.Path(work_dir)
         self.work.mkdir(parents=True, exist_ok=True)
+        self.compile_flags = ["--target=nvptx:sm_80"] if device else []
+        self.run_flags = [f"--device={device}"] if device else []
 
     def command(self, tool, *arguments):
         if tool == "dsflash-compile":
@@ -29,7 +33,7 @@ class Tools:
 
     def compile(self, model, name, *flags):
         out = self.work / f"{name}.dsflash"
-        self.command("dsflash-compile", model, "-o", out, *flags)
+        self.command("dsflash-compile", model, "-o", out, *self.compile_flags, *flags)
         return out
 
     def config(self, model):
@@ -52,5 +56,5 @@ class Tools:
                 arguments += [option, path]
                 out.append(path)
         model = artifact if isinstance(artifact, tuple) else (artifact,)
-        self.command("dsflash-run", *model, *arguments, "--greedy", "--ignore-eos", *flags)
+        self.command("dsflash-run", *model, *arguments, "--greedy", "--ignore-eos", *self.run_flags, *flags)
         return [safetensors.read(path) for path in out]

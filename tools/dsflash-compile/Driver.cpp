@@ -14,6 +14,7 @@
 #include "dsflash/InitAll.h"
 #include "dsflash/Model/Checkpoint.h"
 #include "dsflash/Support/OutputFile.h"
+#include "dsflash/Target/DeviceCode.h"
 #include "dsflash/Target/NativeCode.h"
 #include "dsflash/Tokens/TokenMap.h"
 #include "dsflash/Transforms/AttributeNames.h"
@@ -50,12 +51,29 @@ static bool reportIfFailed(llvm::Error error) {
   return false;
 }
 
+template <typename TargetT>
+static std::optional<TargetT> parseTarget(const std::string &spec) {
+  auto parsed = TargetT::parse(spec);
+  if (parsed)
+    return *parsed;
+  reportError("--target: " + llvm::toString(parsed.takeError()));
+  return std::nullopt;
+}
+
+/// With kernels on a device the host's code only launches them, and runs
+/// everywhere.
 bool Driver::chooseTarget() {
-  auto parsed = CPUTarget::parse(options.target);
-  if (!parsed) {
-    reportError("--target: " + llvm::toString(parsed.takeError()));
-    return false;
+  std::string host = options.target;
+  if (NVPTXTarget::isSpec(host)) {
+    device = parseTarget<NVPTXTarget>(host);
+    if (!device)
+      return false;
+    llvmOptions.device = host;
+    host = "cpu:generic";
   }
+  auto parsed = parseTarget<CPUTarget>(host);
+  if (!parsed)
+    return false;
   target = std::move(*parsed);
   llvmOptions.compiler = "dsflash " DSFLASH_VERSION;
   llvmOptions.triple = target.getTriple().str();
@@ -188,6 +206,9 @@ static const char *getSuffix(Stage stage) {
     return "ll";
   case Stage::Asm:
     return "s";
+  case Stage::PTX:
+  case Stage::Cubin:
+    return stageName(stage);
   default:
     return "mlir";
   }
@@ -269,6 +290,24 @@ bool Driver::writeAssembly() {
   });
 }
 
+bool Driver::writeDeviceCode() {
+  auto ptx = findDeviceCode(llvmText, options.input);
+  if (!ptx)
+    return reportIfFailed(ptx.takeError());
+  if (!passStage(Stage::PTX, *ptx) || !isDone(Stage::Cubin))
+    return !isDone(Stage::Cubin);
+  return log.run(Stage::Cubin, [&](TimingScope &) {
+    auto ptxas = findPtxas();
+    if (!ptxas)
+      return reportIfFailed(ptxas.takeError());
+    auto cubin = assemblePTX(*ptxas, *ptx, *device);
+    if (!cubin)
+      return reportIfFailed(cubin.takeError());
+    reportNote("made with " + *ptxas);
+    return passStage(Stage::Cubin, *cubin);
+  });
+}
+
 bool Driver::compile() {
   const std::pair<Stage, std::function<void(OpPassManager &)>> steps[] = {
       {Stage::DSFlash, [](OpPassManager &) {}},
@@ -298,7 +337,13 @@ bool Driver::compile() {
   if (!passStage(Stage::LLVM, llvmText))
     return false;
   bool wantsAssembly = isDone(Stage::Asm) || !options.dumpFolder.empty();
-  return isDone(Stage::LLVM) || !wantsAssembly || writeAssembly();
+  if (isDone(Stage::LLVM))
+    return true;
+  if (wantsAssembly && !writeAssembly())
+    return false;
+  bool wantsDeviceCode =
+      isDone(Stage::PTX) || isDone(Stage::Cubin) || !options.dumpFolder.empty();
+  return !device || isDone(Stage::Asm) || !wantsDeviceCode || writeDeviceCode();
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 #include "dsflash/Model/ModelConfig.h"
 #include "dsflash/Pipelines/Pipelines.h"
 #include "dsflash/Target/CPUTarget.h"
+#include "dsflash/Target/NVPTXTarget.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -53,6 +54,7 @@ private:
   bool noteSize();
   bool translate();
   bool writeAssembly();
+  bool writeDeviceCode();
   bool writeModel();
   /// Writes model.so to `path`.
   dsflash::Status writeCode(const std::string &path);
@@ -75,6 +77,7 @@ private:
   DiagnosticPrinter printer;
   mlir::MLIRContext context;
   mlir::dsflash::CPUTarget target;
+  std::optional<mlir::dsflash::NVPTXTarget> device;
   mlir::dsflash::PhasesPipelineOptions phasesOptions;
   mlir::dsflash::KernelsPipelineOptions kernelsOptions;
   mlir::dsflash::LLVMPipelineOptions llvmOptions;

@@ -4,6 +4,7 @@
 #include "CompileCache.h"
 #include "Diagnostics.h"
 #include "dsflash/InitAll.h"
+#include "dsflash/Target/NVPTXTarget.h"
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <map>
@@ -13,6 +14,7 @@ const std::map<std::string, Stage> stages = {
     {"config", Stage::Config}, {"dsflash", Stage::DSFlash},
     {"phases", Stage::Phases}, {"kernels", Stage::Kernels},
     {"llvm", Stage::LLVM},     {"asm", Stage::Asm},
+    {"ptx", Stage::PTX},       {"cubin", Stage::Cubin},
     {"model", Stage::Model}};
 
 const char *examples = R"(
@@ -31,6 +33,8 @@ Examples:
       compile for another machine
   dsflash-compile models/nano -o nano.dsflash --dump-phases-to=stages
       keep the IR after every stage
+  dsflash-compile models/nano --target=nvptx:sm_80 --emit=ptx
+      print the GPU kernels
   dsflash-compile models/nano -o nano.dsflash --report=nano.json
       write sizes, memory, launches and times beside it
   dsflash-compile models/nano -o nano.dsflash --report=nano.html
@@ -67,6 +71,15 @@ static std::optional<int> checkCombination(const Options &options) {
   if (!options.report.empty() &&
       (options.from || options.emit < Stage::Kernels))
     return wrong("--report needs a config and a stage from kernels on");
+  bool onDevice = mlir::dsflash::NVPTXTarget::isSpec(options.target);
+  if ((options.emit == Stage::PTX || options.emit == Stage::Cubin) && !onDevice)
+    return wrong(std::string("--emit=") + stageName(options.emit) +
+                 " needs --target=nvptx:CHIP");
+  if (options.emit == Stage::Cubin && options.output.empty())
+    return wrong("-o FILE is needed to write a cubin");
+  if (options.checked && onDevice)
+    return wrong(
+        "--checked needs a cpu target: kernels of a GPU cannot report");
   const std::string suffix = ".dsflash";
   const std::string &name = options.output;
   if (options.emit == Stage::Model &&
@@ -101,7 +114,8 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
                  "(default: standard output)");
   app.add_option("--target", options.target,
                  "cpu (this machine), cpu:x86-64-v3, cpu:x86-64-v4, "
-                 "cpu:generic; more features behind a comma");
+                 "cpu:generic; more features behind a comma. nvptx:sm_80, "
+                 "nvptx:sm_90a, nvptx:sm_100a, nvptx:sm_120a");
   CLI::Option *numerics =
       app.add_option("--numerics", options.numerics, "reference or ideal")
           ->check(CLI::IsMember({"reference", "ideal"}));

@@ -8,9 +8,20 @@
 
 /// Boundaries of the compilation, in order; each is a text that can be printed
 /// and, up to LLVM, read back.
-enum class Stage { Config, DSFlash, Phases, Kernels, LLVM, Asm, Model };
+enum class Stage {
+  Config,
+  DSFlash,
+  Phases,
+  Kernels,
+  LLVM,
+  Asm,
+  PTX,
+  Cubin,
+  Model
+};
 
-/// "config", "dsflash", "phases", "kernels", "llvm", "asm" or "model".
+/// "config", "dsflash", "phases", "kernels", "llvm", "asm", "ptx", "cubin" or
+/// "model".
 const char *stageName(Stage stage);
 
 struct Options {

@@ -26,6 +26,10 @@ static const char *describe(Stage stage) {
     return "lowering to LLVM";
   case Stage::Asm:
     return "writing assembly";
+  case Stage::PTX:
+    return "writing PTX";
+  case Stage::Cubin:
+    return "assembling PTX";
   case Stage::Model:
     return "generating code";
   }

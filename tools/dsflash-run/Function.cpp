@@ -335,5 +335,9 @@ Status run::runFunction(const FunctionOptions &options, int threads) {
   Result<std::unique_ptr<Model>> model = Model::open(path);
   if (!model)
     return model.status();
+  if (const char *device = (*model)->module().device)
+    return Status::error("--function", std::string("the text is lowered for ") +
+                                           device +
+                                           "; a function runs on the cpu");
   return FunctionCall((*model)->module(), options).run(threads);
 }

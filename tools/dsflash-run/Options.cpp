@@ -3,6 +3,7 @@
 #include "Options.h"
 
 #include "dsflash/ABI/ModuleABI.h"
+#include "dsflash/Runtime/Device.h"
 #include "dsflash/Tokens/ChatEncoding.h"
 
 #include <CLI/CLI.hpp>
@@ -37,7 +38,7 @@ Exit codes: 0 done, 1 the input or the run failed, 2 wrong usage.)";
 
 std::string versionText() {
   return "dsflash-run " DSFLASH_VERSION "\nLLVM: not linked\nABI version " +
-         std::to_string(DSF_ABI_VERSION) + "\ndevices: cpu";
+         std::to_string(DSF_ABI_VERSION) + "\ndevices: " + deviceNames();
 }
 
 /// "off", "auto" or a count; reports a usage error by throwing, as CLI11 does.

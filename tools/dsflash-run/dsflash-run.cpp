@@ -32,14 +32,6 @@ int fail(const Status &status) {
   return 1;
 }
 
-Status checkSupported(const Options &options) {
-  if (options.device != "cpu")
-    return Status::error("--device",
-                         "'" + options.device +
-                             "' is not built into this dsflash-run");
-  return Status();
-}
-
 /// Ids of a text prompt: behind BOS as it is, or as a chat with one message.
 Result<std::vector<int32_t>>
 encodeText(const Model &model, const Options &options, std::string_view text) {
@@ -241,9 +233,13 @@ Status generate(ModelRunner &runner, const Options &options,
 }
 
 Status compute(const Model &model, const Options &options, double loadSeconds) {
+  Result<std::unique_ptr<Device>> device =
+      Device::open(options.device, model.module());
+  if (!device)
+    return device.status();
   ThreadPool pool(options.threads);
   Result<std::unique_ptr<ModelRunner>> runner =
-      ModelRunner::create(model, pool);
+      ModelRunner::create(model, pool, std::move(*device));
   if (!runner)
     return runner.status();
   Timeline timeline(pool.threads());
@@ -263,8 +259,6 @@ int runTool(Options options) {
     Status status = runFunction(options.function, options.threads);
     return status.ok() ? 0 : fail(status);
   }
-  if (Status status = checkSupported(options); !status)
-    return fail(status);
   auto start = std::chrono::steady_clock::now();
   Result<std::unique_ptr<Model>> model = Model::open(options.model);
   if (!model)

@@ -15,7 +15,7 @@ TEST(ModuleABI, VersionKeepsItsPlace) {
 }
 
 TEST(ModuleABI, Sizes) {
-  EXPECT_EQ(sizeof(dsf_env), 32u);
+  EXPECT_EQ(sizeof(dsf_env), 40u);
   EXPECT_EQ(sizeof(dsf_call), 64u);
   EXPECT_EQ(sizeof(dsf_tensor), 32u);
   EXPECT_EQ(sizeof(dsf_entry), 56u);
@@ -23,13 +23,14 @@ TEST(ModuleABI, Sizes) {
   EXPECT_EQ(sizeof(dsf_state), 40u);
   EXPECT_EQ(sizeof(dsf_probe), 40u);
   EXPECT_EQ(sizeof(dsf_check), 16u);
-  EXPECT_EQ(sizeof(dsf_module), 176u);
+  EXPECT_EQ(sizeof(dsf_module), 208u);
 }
 
 TEST(ModuleABI, OffsetsThatCompiledCodeUses) {
   EXPECT_EQ(offsetof(dsf_env, parallel_for), 8u);
   EXPECT_EQ(offsetof(dsf_env, probe), 16u);
   EXPECT_EQ(offsetof(dsf_env, report), 24u);
+  EXPECT_EQ(offsetof(dsf_env, launch), 32u);
   EXPECT_EQ(offsetof(dsf_call, weights), 8u);
   EXPECT_EQ(offsetof(dsf_call, states), 16u);
   EXPECT_EQ(offsetof(dsf_call, tensors), 24u);
@@ -57,6 +58,8 @@ TEST(ModuleABI, OffsetsOfTheTables) {
   EXPECT_EQ(offsetof(dsf_module, sliding_window), 152u);
   EXPECT_EQ(offsetof(dsf_module, checks), 160u);
   EXPECT_EQ(offsetof(dsf_check, kind), 8u);
+  EXPECT_EQ(offsetof(dsf_module, device_code), 184u);
+  EXPECT_EQ(offsetof(dsf_module, kernels), 192u);
 }
 
 } // namespace

@@ -336,7 +336,10 @@ TEST_F(RunToolTest, InputErrorsExitWithOne) {
   writeArtifact();
   EXPECT_EQ(run(ids("[0]") + "--device cuda"), 1);
   EXPECT_EQ(firstError(), "dsflash-run: error: --device: 'cuda' is not built "
-                          "into this dsflash-run");
+                          "into this runtime; it has cpu, simt");
+  EXPECT_EQ(run(ids("[0]") + "--device simt"), 1);
+  EXPECT_EQ(firstError(), "dsflash-run: error: --device: the model was "
+                          "compiled for the cpu, not for 'simt'");
   EXPECT_EQ(run(ids("[0]") + "--prefill=bounded"), 1);
   EXPECT_TRUE(contains(firstError(), "--prefill: "));
   EXPECT_EQ(run(ids("[0]") + "--weights " + root + "/none"), 1);

@@ -67,8 +67,14 @@ typedef struct dsf_env {
    * numbers are those of dsf_check_kind. Null: nobody is told. */
   void (*report)(void *user, int32_t check, int64_t layer, int64_t position,
                  int64_t found, int64_t expected, int64_t slot);
+  /* Runs kernel number `kernel` of the module's device code, all of `items`
+   * items, after the kernels launched before. `arguments` are the bytes of the
+   * kernel's parameters, the call's address and `items` first; they are read
+   * before this returns. Null on a host, where parallel_for runs kernels. */
+  void (*launch)(void *user, int32_t kernel, int64_t items,
+                 const void *arguments, int64_t argument_bytes);
 } dsf_env;
-DSF_STATIC_ASSERT(sizeof(dsf_env) == 32, "dsf_env");
+DSF_STATIC_ASSERT(sizeof(dsf_env) == 40, "dsf_env");
 
 /* The argument of every entry. Rows of one sequence are adjacent, their
  * positions ascend by one. */
@@ -205,8 +211,14 @@ typedef struct dsf_module {
   int64_t sliding_window;
   const dsf_check *checks; /* of a checked model */
   int64_t check_count;
+  const char *device;      /* as --target has it, "nvptx:sm_80"; null: none */
+  const char *device_code; /* PTX text, ends in a zero byte */
+  /* Names of the device code's entries. Any grid and block in x covers any
+   * number of items: a thread takes its own and those a whole grid behind. */
+  const char *const *kernels;
+  int64_t kernel_count;
 } dsf_module;
-DSF_STATIC_ASSERT(sizeof(dsf_module) == 176, "dsf_module");
+DSF_STATIC_ASSERT(sizeof(dsf_module) == 208, "dsf_module");
 
 /* The exported symbol. */
 typedef const dsf_module *(*dsf_module_query_function)(void);

@@ -11,6 +11,11 @@ class OpPassManager;
 
 namespace mlir::dsflash {
 
+/// The global with the device's code, declared by the conversion and defined
+/// by dsflash-serialize-device; and the gpu.module that it is made of.
+constexpr StringLiteral deviceCodeSymbol = "dsf.device_code";
+constexpr StringLiteral deviceModuleName = "device_code";
+
 /// The passes from the kernel level (stage "kernels") to a module in the LLVM
 /// dialect alone. Multiply-add is fused where the features name "fma".
 void addDSFlashToLLVMPasses(OpPassManager &passes,

@@ -53,13 +53,15 @@ def LowerMathPass : Pass<"dsflash-lower-math", "::mlir::ModuleOp"> {
     `math.exp`, `math.log` and `math.log1p` of f32 become polynomials (relative error below 2e-7), `math.exp` of f64 too
     (below 1e-12), and
     `math.sin` and `math.cos` calls of libm, one element at a time: a value does not depend on the vector it is in.
-    Narrowing to bf16 becomes integer arithmetic. Without `fuse-multiply-add`, for processors that lack the
+    With `libm=false` these two are computed in f64 instead, right for angles below 2^30.
+    Narrowing to bf16 becomes integer arithmetic, and i1, i8, i16 and i32 go to bf16 in one rounding. Without `fuse-multiply-add`, for processors that lack the
     instruction, `math.fma` and `vector.fma` become a multiplication and an addition. `dsflash.decode_e2m1` becomes
     arithmetic, or for `look-up-lanes` = 16 (AVX-512) or 8 (AVX2) a look-up in a register, and
     `dsflash.decode_e4m3` of 64 codes one in four registers if `look-up-bytes` (AVX-512 VBMI).
   }];
   let options = [
     Option<"fuseMultiplyAdd", "fuse-multiply-add", "bool", "true", "keep fused multiply-add">,
+    Option<"useLibm", "libm", "bool", "true", "sine and cosine by libm">,
     Option<"lookUpLanes", "look-up-lanes", "int64_t", "0", "elements of a register that one instruction looks up in; 0: none">,
     Option<"lookUpBytes", "look-up-bytes", "bool", "false", "an instruction looks bytes up in two registers">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
@@ -83,7 +85,9 @@ def ConvertDSFlashToLLVMPass
     Lowers the kernel level, after `dsflash-thread-call`, together with the upstream dialects
     that kernels use, to the LLVM dialect. A launch packs its operands and calls `dsf_env.parallel_for`
     with a task function that unpacks them, or nothing at all when it has no items. Weights become slots of the
-    address table and states byte offsets in a sequence's address range (ModuleABI.h). Every
+    address table and states byte offsets in a sequence's address range (ModuleABI.h). With `device` a launch
+    calls `dsf_env.launch` and every kernel gets an entry (`nvvm.kernel`) in which each thread takes one
+    item, then the one a grid behind, and so on. Every
     public function becomes an entry with a wrapper that reads its tensors from the call. Adds the module's tables and
     `dsf_module_query`, the only symbol that is visible from outside.
 
@@ -96,15 +100,43 @@ def ConvertDSFlashToLLVMPass
   let options = [
     Option<"compiler", "compiler", "std::string", "\"dsflash\"", "name and version for the module's table">,
     Option<"triple", "triple", "std::string", "\"\"", "target triple for the module's table">,
-    Option<"features", "features", "std::string", "\"\"", "CPU features that the code needs, comma separated">];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+    Option<"features", "features", "std::string", "\"\"", "CPU features that the code needs, comma separated">,
+    Option<"device", "device", "std::string", "\"\"", "device that runs the kernels; empty: the host">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
+def OutlineDevicePass : Pass<"dsflash-outline-device", "::mlir::ModuleOp"> {
+  let summary = "kernels and what they call to a module of their own";
+  let description = [{
+    Moves the functions with `nvvm.kernel`, and all that they call, to the `gpu.module @device_code`. A function
+    that the host calls too is an error. Functions with several callers are not inlined.
+
+    ```mlir
+    llvm.func @k(%call: !llvm.ptr) attributes {nvvm.kernel} {
+    ```
+    becomes
+    ```mlir
+    gpu.module @device_code {
+      llvm.func @k(%call: !llvm.ptr) attributes {nvvm.kernel} {
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect"];
+}
+
+def VerifyAddressingPass
+    : Pass<"dsflash-verify-addressing", "::mlir::ModuleOp"> {
+  let summary = "device code computes addresses in 64 bits";
+  let description = [{
+    Reports in every `gpu.module` each address whose offset is a variable of less than 64 bits, or the extension of a sum,
+    product or shift that was computed in less: tensors of more than 2^31 bytes exist.
+  }];
 }
 
 def VerifyLLVMPass : Pass<"dsflash-verify-llvm", "::mlir::ModuleOp"> {
   let summary = "nothing is left that LLVM cannot translate or link";
   let description = [{
     Reports every operation outside of the LLVM dialect, and every external function but sinf, cosf, memcpy, memmove
-    and memset.
+    and memset. In a `gpu.module` there may be operations of the NVVM dialect, and no external function.
   }];
 }
 

@@ -50,6 +50,11 @@ struct LLVMPipelineOptions : PassPipelineOptions<LLVMPipelineOptions> {
       *this, "features",
       llvm::cl::desc("CPU features that the code needs, comma separated"),
       llvm::cl::init("")};
+  Option<std::string> device{
+      *this, "device",
+      llvm::cl::desc("device that runs the kernels, as nvptx:sm_80; empty: the "
+                     "host"),
+      llvm::cl::init("")};
 };
 
 /// dsflash-phases-pipeline, stage dsflash to phases: numerics, probes, layers

@@ -8,6 +8,7 @@
 #ifndef DSFLASH_RUNTIME_EXECUTOR_H
 #define DSFLASH_RUNTIME_EXECUTOR_H
 
+#include "dsflash/Runtime/Device.h"
 #include "dsflash/Runtime/Model.h"
 #include "dsflash/Runtime/ThreadPool.h"
 
@@ -83,10 +84,12 @@ private:
 class Executor {
 public:
   /// Resolves the entries of a model whose weights are bound. Errors, all
-  /// listed: an entry that is missing, a tensor whose name is not known or
-  /// whose type or row size does not fit.
-  static Result<std::unique_ptr<Executor>> create(const Model &model,
-                                                  ThreadPool &pool);
+  /// listed: a module for a device without one, an entry that is missing, a
+  /// tensor whose name is not known or whose type or row size does not fit.
+  /// `device` runs the kernels; null: the host does.
+  static Result<std::unique_ptr<Executor>>
+  create(const Model &model, ThreadPool &pool,
+         std::unique_ptr<Device> device = nullptr);
   Executor(const Executor &) = delete;
   Executor &operator=(const Executor &) = delete;
 
@@ -98,8 +101,8 @@ public:
   /// Elements of a row of that tensor; 0 if no entry takes it.
   int64_t rowElements(Tensor tensor) const { return widths[size_t(tensor)]; }
 
-  /// Runs an entry. Errors: it returned a failure code; a check of a checked
-  /// model failed. `probe` may be empty.
+  /// Runs an entry. Errors: it returned a failure code, a check of a checked
+  /// model or a kernel on its device failed. `probe` may be empty.
   Status run(Entry entry, const TensorBuffers &buffers,
              const std::vector<void *> &states, const CallExtents &extents,
              const ProbeFunction &probe = {});
@@ -116,11 +119,13 @@ private:
     std::vector<Tensor> tensors;
   };
 
-  Executor(const Model &model, ThreadPool &pool) : model(model), pool(pool) {}
+  Executor(const Model &model, ThreadPool &pool, std::unique_ptr<Device> device)
+      : model(model), pool(pool), device(std::move(device)) {}
   Status resolve(Entry entry);
 
   const Model &model;
   ThreadPool &pool;
+  std::unique_ptr<Device> device;
   Timeline *recorder = nullptr;
   std::array<Binding, kEntryCount> bindings;
   std::array<int64_t, kTensorCount> widths{};

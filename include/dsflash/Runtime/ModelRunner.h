@@ -58,8 +58,9 @@ public:
 class ModelRunner {
 public:
   /// A runner for a model whose weights are bound; see Executor::create.
-  static Result<std::unique_ptr<ModelRunner>> create(const Model &model,
-                                                     ThreadPool &pool);
+  static Result<std::unique_ptr<ModelRunner>>
+  create(const Model &model, ThreadPool &pool,
+         std::unique_ptr<Device> device = nullptr);
 
   const Model &model() const { return compiled; }
   const Executor &executor() const { return *exec; }

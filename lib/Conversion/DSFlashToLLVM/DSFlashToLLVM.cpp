@@ -14,6 +14,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -102,6 +103,12 @@ struct ConvertDSFlashToLLVM
     FailureOr<ModuleLayout> layout = ModuleLayout::get(module);
     if (failed(layout))
       return signalPassFailure();
+    layout->device = device;
+    if (!device.empty() && !layout->checks.empty()) {
+      layout->checks.front().second.emitError(
+          "a kernel of a device cannot report");
+      return signalPassFailure();
+    }
     hoistScratch(module);
     StringSet<> layerFunctions = getLayerFunctions(module);
 
@@ -109,8 +116,8 @@ struct ConvertDSFlashToLLVM
     addDSFlashTypeConversions(converter);
     addEntryWrappers(*layout);
     addReportFunction(module, *layout);
-    addModuleTables(module, *layout, {compiler, triple, features});
-    if (failed(addTasks(module, converter)))
+    addModuleTables(module, *layout, {compiler, triple, features, device});
+    if (failed(addTasks(module, *layout, converter)))
       return signalPassFailure();
     for (auto param : llvm::make_early_inc_range(module.getOps<ParamOp>()))
       param.erase();
@@ -132,7 +139,9 @@ struct ConvertDSFlashToLLVM
       dropAttributes(function);
       if (layerFunctions.contains(function.getName()))
         function.setNoInline(true);
-      if (!function.isExternal() &&
+      bool isKernel =
+          function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName());
+      if (!function.isExternal() && !isKernel &&
           function.getName() != DSF_MODULE_QUERY_SYMBOL)
         function.setLinkage(LLVM::Linkage::Internal);
     }
@@ -146,8 +155,12 @@ void mlir::dsflash::addDSFlashToLLVMPasses(
   LowerMathPassOptions math;
   SmallVector<StringRef> features;
   StringRef(options.features).split(features, ',');
-  math.fuseMultiplyAdd = llvm::is_contained(features, "fma");
-  if (llvm::is_contained(features, "avx512f"))
+  bool onDevice = !options.device.empty();
+  math.fuseMultiplyAdd = onDevice || llvm::is_contained(features, "fma");
+  math.useLibm = !onDevice;
+  if (onDevice)
+    math.lookUpLanes = 0;
+  else if (llvm::is_contained(features, "avx512f"))
     math.lookUpLanes = 16;
   else if (llvm::is_contained(features, "avx2"))
     math.lookUpLanes = 8;
@@ -161,5 +174,9 @@ void mlir::dsflash::addDSFlashToLLVMPasses(
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createConvertDSFlashToLLVMPass(options));
+  if (onDevice) {
+    passes.addPass(createOutlineDevicePass());
+    passes.addPass(createVerifyAddressingPass());
+  }
   passes.addPass(createVerifyLLVMPass());
 }

@@ -1,13 +1,15 @@
 //===- Launches.cpp - Launches, probes and packed data to LLVM ------------===//
 //
-// A launch stores its operands in a structure on the stack: the call, then for
-// each operand a buffer's address and dynamic sizes, or the value itself.
+// A launch stores its operands in a structure on the stack: the call, on a
+// device the number of items, then for each operand a buffer's address and
+// dynamic sizes, or the value itself.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Launches.h"
-#include "ABIBuilder.h"
+#include "DeviceEntry.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <cstddef>
 
 using namespace mlir;
@@ -29,20 +31,36 @@ static std::string getTaskName(StringRef kernel) {
   return (kernel + ".task").str();
 }
 
-/// Fields of the context for a kernel's arguments: the call, no range, then the
-/// operands.
-static LLVM::LLVMStructType getContextType(func::FuncOp kernel,
-                                           const LLVMTypeConverter &converter) {
+SmallVector<Type>
+mlir::dsflash::getOperandFields(func::FuncOp kernel,
+                                const LLVMTypeConverter &converter) {
   MLIRContext *context = kernel.getContext();
-  Type pointer = LLVM::LLVMPointerType::get(context);
-  SmallVector<Type> fields{pointer};
+  SmallVector<Type> fields;
   for (Type type : kernel.getArgumentTypes().drop_front(3)) {
     auto buffer = dyn_cast<MemRefType>(type);
-    fields.push_back(buffer ? pointer : converter.convertType(type));
+    fields.push_back(buffer ? LLVM::LLVMPointerType::get(context)
+                            : converter.convertType(type));
     if (buffer)
       fields.append(buffer.getNumDynamicDims(), IntegerType::get(context, 64));
   }
-  return LLVM::LLVMStructType::getLiteral(context, fields);
+  return fields;
+}
+
+void mlir::dsflash::appendOperands(ABIBuilder &b, func::FuncOp kernel,
+                                   llvm::function_ref<Value()> nextField,
+                                   SmallVectorImpl<Value> &arguments) {
+  for (Type type : kernel.getArgumentTypes().drop_front(3)) {
+    Value value = nextField();
+    auto buffer = dyn_cast<MemRefType>(type);
+    if (!buffer) {
+      arguments.push_back(value);
+      continue;
+    }
+    SmallVector<Value> sizes;
+    for (size_t i = 0; i < buffer.getNumDynamicDims(); ++i)
+      sizes.push_back(nextField());
+    b.appendBuffer(buffer, value, sizes, arguments);
+  }
 }
 
 static Value getFieldAddress(ABIBuilder &b, Type structure, Value context,
@@ -62,27 +80,17 @@ static void addTask(func::FuncOp kernel, const LLVMTypeConverter &converter) {
   Block *body = task.addEntryBlock(b);
   b.setInsertionPointToStart(body);
 
-  LLVM::LLVMStructType structure = getContextType(kernel, converter);
+  SmallVector<Type> fields = getOperandFields(kernel, converter);
+  fields.insert(fields.begin(), b.pointer());
+  auto structure = LLVM::LLVMStructType::getLiteral(b.getContext(), fields);
   int32_t field = 0;
   auto unpack = [&] {
     Value address = getFieldAddress(b, structure, body->getArgument(0), field);
-    Type type = structure.getBody()[field++];
-    return LLVM::LoadOp::create(b, type, address).getResult();
+    return LLVM::LoadOp::create(b, fields[field++], address).getResult();
   };
   SmallVector<Value> arguments{unpack(), body->getArgument(1),
                                body->getArgument(2)};
-  for (Type type : kernel.getArgumentTypes().drop_front(3)) {
-    Value value = unpack();
-    auto buffer = dyn_cast<MemRefType>(type);
-    if (!buffer) {
-      arguments.push_back(value);
-      continue;
-    }
-    SmallVector<Value> sizes;
-    for (size_t i = 0; i < buffer.getNumDynamicDims(); ++i)
-      sizes.push_back(unpack());
-    b.appendBuffer(buffer, value, sizes, arguments);
-  }
+  appendOperands(b, kernel, unpack, arguments);
   LLVM::CallOp::create(b, TypeRange(), kernel.getName(), arguments);
   LLVM::ReturnOp::create(b, ValueRange());
 }
@@ -98,17 +106,19 @@ static LogicalResult checkKernel(func::FuncOp kernel) {
 }
 
 LogicalResult mlir::dsflash::addTasks(ModuleOp module,
+                                      const ModuleLayout &layout,
                                       const LLVMTypeConverter &converter) {
-  llvm::SetVector<Operation *> kernels;
+  bool onDevice = !layout.device.empty();
+  SmallVector<func::FuncOp> kernels;
   SymbolTable symbols(module);
-  module.walk([&](DispatchOp dispatch) {
-    if (auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel()))
-      kernels.insert(kernel);
-  });
-  for (Operation *kernel : kernels) {
-    if (failed(checkKernel(cast<func::FuncOp>(kernel))))
+  for (StringAttr name : layout.kernels)
+    kernels.push_back(symbols.lookup<func::FuncOp>(name));
+  for (func::FuncOp kernel : kernels) {
+    if (failed(checkKernel(kernel)) ||
+        (onDevice && failed(addDeviceEntry(kernel, converter))))
       return failure();
-    addTask(cast<func::FuncOp>(kernel), converter);
+    if (!onDevice)
+      addTask(kernel, converter);
   }
   return success();
 }
@@ -161,7 +171,11 @@ struct ConvertDispatch : ABIPattern<DispatchOp> {
     if (op.getNumResults() != 0 || !op.getCall())
       return rewriter.notifyMatchFailure(op, "not on buffers with a call");
     ABIBuilder b(op.getLoc(), rewriter);
-    SmallVector<Value> fields = pack(b, op, adaptor);
+    bool onDevice = !layout.device.empty();
+    SmallVector<Value> fields{adaptor.getCall()};
+    if (onDevice)
+      fields.push_back(adaptor.getGrid());
+    pack(b, op, adaptor, fields);
     auto structure = LLVM::LLVMStructType::getLiteral(
         getContext(), llvm::to_vector(ValueRange(fields).getTypes()));
     Value context = allocate(op, structure, rewriter);
@@ -173,22 +187,39 @@ struct ConvertDispatch : ABIPattern<DispatchOp> {
     for (auto [i, field] : llvm::enumerate(fields))
       LLVM::StoreOp::create(b, field,
                             getFieldAddress(b, structure, context, i));
-    Value task =
-        LLVM::AddressOfOp::create(b, b.pointer(), getTaskName(op.getKernel()));
     Value environment =
         b.loadField(b.pointer(), adaptor.getCall(), offsetof(dsf_call, env));
-    Value parallelFor =
-        b.loadField(b.pointer(), environment, offsetof(dsf_env, parallel_for));
-    b.callEnvironment(environment, parallelFor,
-                      {task, context, adaptor.getGrid()});
+    if (onDevice)
+      callLaunch(b, op, environment, context, structure, adaptor.getGrid());
+    else
+      callParallelFor(b, op, environment, context, adaptor.getGrid());
     rewriter.eraseOp(op);
     return success();
   }
 
 private:
-  static SmallVector<Value> pack(ABIBuilder &b, DispatchOp op,
-                                 OpAdaptor adaptor) {
-    SmallVector<Value> fields{adaptor.getCall()};
+  static void callParallelFor(ABIBuilder &b, DispatchOp op, Value environment,
+                              Value context, Value items) {
+    Value task =
+        LLVM::AddressOfOp::create(b, b.pointer(), getTaskName(op.getKernel()));
+    Value parallelFor =
+        b.loadField(b.pointer(), environment, offsetof(dsf_env, parallel_for));
+    b.callEnvironment(environment, parallelFor, {task, context, items});
+  }
+
+  void callLaunch(ABIBuilder &b, DispatchOp op, Value environment,
+                  Value context, Type structure, Value items) const {
+    auto number = llvm::find(layout.kernels, op.getKernelAttr().getAttr()) -
+                  layout.kernels.begin();
+    int64_t bytes = DataLayout::closest(op).getTypeSize(structure);
+    Value launch =
+        b.loadField(b.pointer(), environment, offsetof(dsf_env, launch));
+    b.callEnvironment(environment, launch,
+                      {b.i32(number), items, context, b.i64(bytes)});
+  }
+
+  static void pack(ABIBuilder &b, DispatchOp op, OpAdaptor adaptor,
+                   SmallVectorImpl<Value> &fields) {
     auto append = [&](Value operand, Value converted) {
       auto type = dyn_cast<MemRefType>(operand.getType());
       if (!type) {
@@ -207,7 +238,6 @@ private:
     for (auto [operand, converted] :
          llvm::zip_equal(op.getInits(), adaptor.getInits()))
       append(operand, converted);
-    return fields;
   }
 
   /// Space in the function's entry block.
@@ -338,6 +368,19 @@ struct ConvertStateData : ABIPattern<StateDataOp> {
   }
 };
 
+/// A prefetch is a hint that no device takes.
+struct DropPrefetch : ConvertOpToLLVMPattern<memref::PrefetchOp> {
+  DropPrefetch(const LLVMTypeConverter &converter)
+      : ConvertOpToLLVMPattern(converter, /*benefit=*/2) {}
+
+  LogicalResult
+  matchAndRewrite(memref::PrefetchOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 } // namespace
 
 void mlir::dsflash::populateDSFlashToLLVMPatterns(
@@ -345,4 +388,6 @@ void mlir::dsflash::populateDSFlashToLLVMPatterns(
     RewritePatternSet &patterns) {
   patterns.add<ConvertDispatch, ConvertProbe, ConvertReport, ConvertParamRef,
                ConvertWeightData, ConvertStateData>(converter, layout);
+  if (!layout.device.empty())
+    patterns.add<DropPrefetch>(converter);
 }

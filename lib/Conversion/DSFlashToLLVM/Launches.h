@@ -12,8 +12,9 @@ namespace mlir::dsflash {
 void addDSFlashTypeConversions(LLVMTypeConverter &converter);
 
 /// Adds for every kernel that is launched a function of type dsf_task that
-/// unpacks a launch's context and calls the kernel.
-LogicalResult addTasks(ModuleOp module, const LLVMTypeConverter &converter);
+/// unpacks a launch's context and calls the kernel, or on a device an entry.
+LogicalResult addTasks(ModuleOp module, const ModuleLayout &layout,
+                       const LLVMTypeConverter &converter);
 
 /// Calls dsf_env.report of its first argument, the call, with the others.
 inline constexpr llvm::StringLiteral kReportFunction = "dsf.report";

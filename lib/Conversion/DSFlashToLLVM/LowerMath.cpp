@@ -115,6 +115,8 @@ public:
   Value exp(Value x);
   Value log(Value x);
   Value log1p(Value x);
+  Value sin(Value x) { return sinOfQuarters(x, 0); }
+  Value cos(Value x) { return sinOfQuarters(x, 1); }
   Value decodeE2M1(Value codes, Value scale);
   Value decodeE4M3(Value codes);
 
@@ -131,6 +133,7 @@ private:
           b, cast<TypedAttr>(DenseElementsAttr::get(vector, Attribute(value))));
     return arith::ConstantOp::create(b, value);
   }
+  Value sinOfQuarters(Value x, int64_t quarters);
   Value powerOfTwo(Value exponent, const ExpFormat &format) {
     return fromBits(shiftLeft(addI(exponent, integer(format.exponentBias)),
                               format.mantissaBits));
@@ -189,6 +192,52 @@ Value Arithmetic::log1p(Value x) {
   Value y = log(u);
   Value finite = less(abs(y), f32(kInfinity));
   return add(y, select(finite, div(lost, u), f32(0)));
+}
+
+/// sin(x + quarters pi/2) in f64, which is exact enough that rounding it is the
+/// only error. x = n pi/2 + r with |r| <= pi/4; adding 1.5 * 2^52 rounds to the
+/// n that is in the low bits of the sum.
+Value Arithmetic::sinOfQuarters(Value x, int64_t quarters) {
+  Type wide = b.getF64Type(), bits = b.getI64Type();
+  if (auto vector = dyn_cast<VectorType>(shape)) {
+    wide = vector.clone(wide);
+    bits = vector.clone(bits);
+  }
+  auto f64 = [&](double value) {
+    return constant(b.getF64FloatAttr(value), wide);
+  };
+  auto i64 = [&](int64_t value) {
+    return constant(b.getI64IntegerAttr(value), bits);
+  };
+  auto polynomialOf = [&](Value z, ArrayRef<double> coefficients) {
+    Value sum = f64(coefficients.back());
+    for (double coefficient : llvm::reverse(coefficients.drop_back()))
+      sum = fma(sum, z, f64(coefficient));
+    return sum;
+  };
+  auto hasBit = [&](Value n, int64_t bit) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                                 arith::AndIOp::create(b, n, i64(bit)), i64(0));
+  };
+  constexpr double round = 0x1.8p52;
+  Value angle = arith::ExtFOp::create(b, wide, x);
+  Value shifted = fma(angle, f64(0x1.45f306dc9c883p-1), f64(round));
+  Value n = addI(arith::BitcastOp::create(b, bits, shifted), i64(quarters));
+  Value count = sub(shifted, f64(round));
+  Value r = fma(count, f64(-0x1.921fb54442d18p0), angle);
+  r = fma(count, f64(-0x1.1a62633145c07p-54), r);
+  Value z = mul(r, r);
+  Value s = polynomialOf(z, {-0x1.5555555555549p-3, 0x1.111111110f8a6p-7,
+                             -0x1.a01a019c161d5p-13, 0x1.71de357b1fe7dp-19,
+                             -0x1.ae5e68a2b9cebp-26, 0x1.5d93a5acfd57cp-33});
+  s = fma(mul(z, r), s, r);
+  Value c =
+      polynomialOf(z, {1.0, -0.5, 0x1.555555555554cp-5, -0x1.6c16c16c15177p-10,
+                       0x1.a01a019cb1590p-16, -0x1.27e4f809c52adp-22,
+                       0x1.1ee9ebdb4b1c4p-29, -0x1.8fae9be8838d4p-37});
+  Value value = select(hasBit(n, 1), c, s);
+  value = select(hasBit(n, 2), arith::NegFOp::create(b, value), value);
+  return arith::TruncFOp::create(b, shape, value);
 }
 
 /// With the two bits of the exponent under an exponent of 1 normal codes v read
@@ -290,6 +339,53 @@ private:
   }
 
   StringRef function;
+};
+
+/// Integers of up to 32 bits to bf16. f32 holds 24 bits of them; of larger
+/// numbers the last nine, far below what rounding to eight bits looks at,
+/// become one that says whether they are all zero.
+template <typename OpTy> struct IntegerToBF16 : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    Type from = op.getIn().getType();
+    unsigned bits = getElementTypeOrSelf(from).getIntOrFloatBitWidth();
+    if (!getElementTypeOrSelf(op.getType()).isBF16() || bits > 32)
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto shaped = [&](Type element) -> Type {
+      auto vector = dyn_cast<VectorType>(from);
+      return vector ? Type(vector.clone(element)) : element;
+    };
+    Value x = op.getIn();
+    if (bits == 32)
+      x = foldLowBits(b, x);
+    Value single = OpTy::create(b, shaped(b.getF32Type()), x);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), single);
+    return success();
+  }
+
+private:
+  /// x for |x| < 2^24, which keeps all its bits, else x with the lowest nine as
+  /// 0 or 256.
+  static Value foldLowBits(ImplicitLocOpBuilder &b, Value x) {
+    auto constant = [&](int32_t value) {
+      TypedAttr attribute = b.getI32IntegerAttr(value);
+      if (auto vector = dyn_cast<VectorType>(x.getType()))
+        attribute = DenseElementsAttr::get(vector, Attribute(attribute));
+      return arith::ConstantOp::create(b, attribute).getResult();
+    };
+    Value low = arith::AndIOp::create(b, x, constant(0x1ff));
+    Value any =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, low, constant(0));
+    Value folded = arith::OrIOp::create(
+        b, arith::AndIOp::create(b, x, constant(~0x1ff)),
+        arith::SelectOp::create(b, any, constant(0x100), constant(0)));
+    Value shifted = arith::AddIOp::create(b, x, constant(1 << 24));
+    Value isSmall = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, shifted,
+                                          constant(1 << 25));
+    return arith::SelectOp::create(b, isSmall, x, folded);
+  }
 };
 
 template <typename OpTy> struct SplitMultiplyAdd : OpRewritePattern<OpTy> {
@@ -482,8 +578,16 @@ struct LowerMath : dsflash::impl::LowerMathPassBase<LowerMath> {
     patterns.add<Approximate<math::ExpOp, &Arithmetic::exp>,
                  Approximate<math::LogOp, &Arithmetic::log>,
                  Approximate<math::Log1pOp, &Arithmetic::log1p>>(context);
-    patterns.add<CallLibm<math::SinOp>>(context, "sinf");
-    patterns.add<CallLibm<math::CosOp>>(context, "cosf");
+    if (useLibm) {
+      patterns.add<CallLibm<math::SinOp>>(context, "sinf");
+      patterns.add<CallLibm<math::CosOp>>(context, "cosf");
+    } else {
+      patterns.add<Approximate<math::SinOp, &Arithmetic::sin>,
+                   Approximate<math::CosOp, &Arithmetic::cos>>(context);
+    }
+    patterns
+        .add<IntegerToBF16<arith::SIToFPOp>, IntegerToBF16<arith::UIToFPOp>>(
+            context);
     arith::populateExpandBFloat16Patterns(patterns);
     patterns.add<ComputeE2M1, ComputeE4M3>(context);
     if (lookUpBytes)

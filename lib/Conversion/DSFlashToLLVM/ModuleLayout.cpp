@@ -78,6 +78,11 @@ FailureOr<ModuleLayout> ModuleLayout::get(ModuleOp module) {
   module.walk([&](ProbeOp probe) {
     layout.probes.insert({ModuleLayout::getProbeKey(probe), probe});
   });
+  SymbolTable symbols(module);
+  module.walk([&](DispatchOp dispatch) {
+    if (symbols.lookup<func::FuncOp>(dispatch.getKernel()))
+      layout.kernels.insert(dispatch.getKernelAttr().getAttr());
+  });
   module.walk([&](ReportOp report) {
     layout.checks.insert({ModuleLayout::getCheckKey(report), report});
   });

@@ -68,6 +68,8 @@ struct ModuleLayout {
   /// Name, type and positions per row: what the table says of a probe.
   static Attribute getProbeKey(ProbeOp probe);
   SmallVector<Entry> entries;
+  llvm::SetVector<StringAttr> kernels; // that are launched, by name
+  std::string device; // that runs them, as --target has it; empty: the host
 
 private:
   LogicalResult addEntry(func::FuncOp function);

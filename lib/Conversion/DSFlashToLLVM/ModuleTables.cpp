@@ -2,6 +2,7 @@
 
 #include "ModuleTables.h"
 #include "ABIBuilder.h"
+#include "dsflash/Conversion/DSFlashToLLVM.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -38,6 +39,8 @@ public:
   /// An array of structures; all rows have the same fields.
   Field table(StringRef name, ArrayRef<Row> rows);
   void query(StringRef function, Field result);
+  /// The address of bytes that a later pass defines.
+  Field external(StringRef name);
 
 private:
   LLVM::GlobalOp constant(StringRef name, Type type, Attribute value = {});
@@ -107,6 +110,12 @@ Field TableWriter::table(StringRef name, ArrayRef<Row> rows) {
     table = LLVM::InsertValueOp::create(b, table, getStructure(row, rowType),
                                         ArrayRef<int64_t>{int64_t(i)});
   LLVM::ReturnOp::create(b, table);
+  return Field::address(name);
+}
+
+Field TableWriter::external(StringRef name) {
+  LLVM::GlobalOp::create(b, b.getI8Type(), /*isConstant=*/true,
+                         LLVM::Linkage::External, name, Attribute());
   return Field::address(name);
 }
 
@@ -228,6 +237,13 @@ static Field addChecks(TableWriter &w, const ModuleLayout &layout) {
   return w.table("dsf.checks", rows);
 }
 
+static Field addKernels(TableWriter &w, const ModuleLayout &layout) {
+  SmallVector<Row> rows;
+  for (StringAttr kernel : layout.kernels)
+    rows.push_back({w.text(kernel)});
+  return w.table("dsf.kernels", rows);
+}
+
 static Field getNumber(ModuleOp module, StringRef name) {
   auto number = module->getAttrOfType<IntegerAttr>(name);
   return Field::i64(number ? number.getInt() : 0);
@@ -262,5 +278,10 @@ void mlir::dsflash::addModuleTables(
     row.push_back(getNumber(module, name));
   row.push_back(addChecks(w, layout));
   row.push_back(Field::i64(layout.checks.size()));
+  if (layout.device.empty())
+    row.append({Field::null(), Field::null(), Field::null(), Field::i64(0)});
+  else
+    row.append({w.text(layout.device), w.external(deviceCodeSymbol),
+                addKernels(w, layout), Field::i64(layout.kernels.size())});
   w.query(DSF_MODULE_QUERY_SYMBOL, w.table("dsf.module", {row}));
 }

@@ -1,7 +1,9 @@
 //===- VerifyLLVM.cpp - The last check before translation -----------------===//
 
 #include "dsflash/Conversion/DSFlashToLLVM.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 namespace mlir::dsflash {
 #define GEN_PASS_DEF_VERIFYLLVMPASS
@@ -27,9 +29,11 @@ static bool becomesCall(Operation *op) {
 }
 
 static LogicalResult verify(Operation *op) {
-  if (isa<ModuleOp>(op))
+  if (isa<ModuleOp, gpu::GPUModuleOp>(op))
     return success();
-  if (!isa_and_nonnull<LLVM::LLVMDialect>(op->getDialect()))
+  bool onDevice = op->getParentOfType<gpu::GPUModuleOp>() != nullptr;
+  if (!isa_and_nonnull<LLVM::LLVMDialect>(op->getDialect()) &&
+      !(onDevice && isa_and_nonnull<NVVM::NVVMDialect>(op->getDialect())))
     return emitError(op->getLoc())
            << "no lowering to LLVM for '" << op->getName() << "'";
   if (becomesCall(op))
@@ -37,7 +41,8 @@ static LogicalResult verify(Operation *op) {
            << "'" << op->getName() << "' would become a library call";
   auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
   if (function && function.isExternal() &&
-      !llvm::is_contained(getAllowedExternalFunctions(), function.getName()))
+      (onDevice ||
+       !llvm::is_contained(getAllowedExternalFunctions(), function.getName())))
     return emitError(op->getLoc()) << "generated code may not call external '"
                                    << function.getName() << "'";
   return success();

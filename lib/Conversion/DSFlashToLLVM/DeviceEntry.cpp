@@ -1,0 +1,80 @@
+//===- DeviceEntry.cpp - Kernels as a device starts them ------------------===//
+
+#include "DeviceEntry.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+static bool isPTXName(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+/// A special register in 64 bits.
+template <typename RegisterOp> static Value readRegister(ABIBuilder &b) {
+  Value value = RegisterOp::create(b, b.getI32Type());
+  return LLVM::ZExtOp::create(b, b.getI64Type(), value);
+}
+
+static Value multiply(ABIBuilder &b, Value x, Value y) {
+  return LLVM::MulOp::create(b, x, y);
+}
+
+/// The entry's loop: %i from the thread's number to %items by the number of
+/// threads.
+static void addLoop(ABIBuilder &b, LLVM::LLVMFuncOp entry,
+                    llvm::function_ref<void(Value)> addBody) {
+  Value items = entry.getArgument(1);
+  Value blockSize = readRegister<NVVM::BlockDimXOp>(b);
+  Value first = b.add(multiply(b, readRegister<NVVM::BlockIdXOp>(b), blockSize),
+                      readRegister<NVVM::ThreadIdXOp>(b));
+  Value threads = multiply(b, readRegister<NVVM::GridDimXOp>(b), blockSize);
+  Block *start = b.getInsertionBlock();
+  Block *head = b.createBlock(&entry.getBody(), {}, b.getI64Type(), b.getLoc());
+  Block *body = b.createBlock(&entry.getBody());
+  Block *end = b.createBlock(&entry.getBody());
+  b.setInsertionPointToEnd(start);
+  LLVM::BrOp::create(b, first, head);
+  b.setInsertionPointToEnd(head);
+  Value item = head->getArgument(0);
+  Value isItem = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::slt, item, items);
+  LLVM::CondBrOp::create(b, isItem, body, end);
+  b.setInsertionPointToEnd(body);
+  addBody(item);
+  LLVM::BrOp::create(b, b.add(item, threads), head);
+  b.setInsertionPointToEnd(end);
+  LLVM::ReturnOp::create(b, ValueRange());
+}
+
+LogicalResult
+mlir::dsflash::addDeviceEntry(func::FuncOp kernel,
+                              const LLVMTypeConverter &converter) {
+  std::string name = kernel.getName().str();
+  if (!isPTXName(name))
+    return kernel.emitError("a kernel of a device has a name of letters, "
+                            "digits and '_', not '")
+           << name << "'";
+  ABIBuilder b(kernel.getLoc(), kernel.getContext());
+  b.setInsertionPointAfter(kernel);
+  kernel.setSymName(name + ".body");
+
+  SmallVector<Type> fields{b.pointer(), b.getI64Type()};
+  llvm::append_range(fields, getOperandFields(kernel, converter));
+  auto entry = LLVM::LLVMFuncOp::create(
+      b, name,
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
+                                  fields));
+  entry->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  b.setInsertionPointToStart(entry.addEntryBlock(b));
+  addLoop(b, entry, [&](Value item) {
+    SmallVector<Value> arguments{entry.getArgument(0), item,
+                                 b.add(item, b.i64(1))};
+    auto *field = entry.getArguments().drop_front(2).begin();
+    appendOperands(b, kernel, [&]() -> Value { return *field++; }, arguments);
+    LLVM::CallOp::create(b, TypeRange(), kernel.getName(), arguments);
+  });
+  return success();
+}

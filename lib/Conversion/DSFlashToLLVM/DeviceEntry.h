@@ -1,0 +1,32 @@
+//===- DeviceEntry.h - Kernels as a device starts them ----------*- C++ -*-===//
+
+#ifndef DSFLASH_LIB_CONVERSION_DSFLASHTOLLVM_DEVICEENTRY_H
+#define DSFLASH_LIB_CONVERSION_DSFLASHTOLLVM_DEVICEENTRY_H
+
+#include "ABIBuilder.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::dsflash {
+
+/// Types of the fields that a launch packs for a kernel's operands: a buffer's
+/// address and dynamic sizes, or the value itself.
+SmallVector<Type> getOperandFields(func::FuncOp kernel,
+                                   const LLVMTypeConverter &converter);
+
+/// Appends a kernel's operands, made of the fields in their order, to the
+/// arguments of a call.
+void appendOperands(ABIBuilder &b, func::FuncOp kernel,
+                    llvm::function_ref<Value()> nextField,
+                    SmallVectorImpl<Value> &arguments);
+
+/// Adds `NAME(call, items, fields...)`, the entry of the kernel NAME, which
+/// becomes NAME.body. A thread runs the items that are as far from its own
+/// number as a multiple of the number of threads, so that every grid in x
+/// covers any number of items. Error: the name is none that PTX can have.
+LogicalResult addDeviceEntry(func::FuncOp kernel,
+                             const LLVMTypeConverter &converter);
+
+} // namespace mlir::dsflash
+
+#endif // DSFLASH_LIB_CONVERSION_DSFLASHTOLLVM_DEVICEENTRY_H

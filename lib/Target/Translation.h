@@ -1,0 +1,20 @@
+//===- Translation.h - The LLVM dialect to LLVM IR --------------*- C++ -*-===//
+
+#ifndef DSFLASH_LIB_TARGET_TRANSLATION_H
+#define DSFLASH_LIB_TARGET_TRANSLATION_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/IR/Function.h"
+#include "llvm/Support/Error.h"
+
+namespace mlir::dsflash {
+
+/// LLVM IR text of a module for a triple. Functions carry their processor, by
+/// `setProcessor`, so that the text says all.
+llvm::Expected<std::string>
+translate(Operation *module, llvm::StringRef triple,
+          llvm::function_ref<void(llvm::Function &)> setProcessor);
+
+} // namespace mlir::dsflash
+
+#endif // DSFLASH_LIB_TARGET_TRANSLATION_H

@@ -1,0 +1,30 @@
+// RUN: dsflash-opt %s --split-input-file --verify-diagnostics --dsflash-thread-call --convert-dsflash-to-llvm="device=nvptx:sm_80" --dsflash-outline-device
+
+// expected-error @below {{a kernel of a device has a name of letters, digits and '_', not 'copy rows'}}
+func.func private @"copy rows"(%begin: index, %end: index, %y: memref<?xf32>) {
+  return
+}
+func.func @forward(%y: memref<?xf32> {dsflash.name = "y", dsflash.dim = "rows"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %y, %c0 : memref<?xf32>
+  dsflash.dispatch @"copy rows" grid(%n) outs(%y : memref<?xf32>)
+  return
+}
+
+// -----
+
+func.func private @shared(%y: memref<?xf32>) {
+  return
+}
+func.func private @kernel(%begin: index, %end: index, %y: memref<?xf32>) {
+  call @shared(%y) : (memref<?xf32>) -> ()
+  return
+}
+func.func @forward(%y: memref<?xf32> {dsflash.name = "y", dsflash.dim = "rows"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %y, %c0 : memref<?xf32>
+  dsflash.dispatch @kernel grid(%n) outs(%y : memref<?xf32>)
+  // expected-error @below {{the host uses 'shared', a part of a kernel}}
+  call @shared(%y) : (memref<?xf32>) -> ()
+  return
+}

@@ -1,0 +1,53 @@
+// RUN: dsflash-opt %s --dsflash-thread-call --convert-dsflash-to-llvm="device=nvptx:sm_80" --dsflash-outline-device --dsflash-verify-addressing --dsflash-verify-llvm | FileCheck %s
+
+// The table names the device, its code and its kernels.
+// CHECK-DAG: llvm.mlir.global internal constant @[[DEVICE:.*]]("nvptx:sm_80\00")
+// CHECK-DAG: llvm.mlir.global external constant @dsf.device_code() {{.*}} : i8
+// CHECK-DAG: llvm.mlir.global internal constant @dsf.kernels()
+
+// The launch passes the kernel's number, the items and the packed arguments:
+// call, items, address and size of x, then of y.
+// CHECK-LABEL: llvm.func internal @forward(
+// CHECK:       %[[ENV:.*]] = llvm.load %{{.*}} invariant
+// CHECK:       %[[BYTES:.*]] = llvm.mlir.constant(48 : i64)
+// CHECK:       %[[NUMBER:.*]] = llvm.mlir.constant(0 : i32)
+// CHECK:       llvm.call %{{.*}}(%{{.*}}, %[[NUMBER]], %[[ITEMS:.*]], %[[ARGUMENTS:.*]], %{{.*}}) : !llvm.ptr, (!llvm.ptr, i32, i64, !llvm.ptr, i64) -> ()
+
+// CHECK-LABEL: gpu.module @device_code
+// CHECK:       llvm.func internal @copy.body(
+// CHECK-NOT:   prefetch
+// CHECK:       llvm.func internal @helper(
+// CHECK-SAME:  no_inline
+
+// A thread takes the items that are as far away as there are threads.
+// CHECK:       llvm.func @copy(
+// CHECK-SAME:  %[[CALL:[^:]*]]: !llvm.ptr, %[[COUNT:[^:]*]]: i64, %[[X:[^:]*]]: !llvm.ptr, %[[NX:[^:]*]]: i64, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: i64)
+// CHECK-SAME:  nvvm.kernel
+// CHECK:       nvvm.read.ptx.sreg.ntid.x
+// CHECK:       nvvm.read.ptx.sreg.ctaid.x
+// CHECK:       nvvm.read.ptx.sreg.tid.x
+// CHECK:       nvvm.read.ptx.sreg.nctaid.x
+// CHECK:       llvm.br ^[[HEAD:.*]](%{{.*}} : i64)
+// CHECK:       ^[[HEAD]](%[[ITEM:.*]]: i64):
+// CHECK:       llvm.icmp "slt" %[[ITEM]], %[[COUNT]] : i64
+// CHECK:       llvm.cond_br
+// CHECK:       llvm.call @copy.body(%[[CALL]], %[[ITEM]],
+// CHECK:       llvm.br ^[[HEAD]]
+func.func private @helper(%x: memref<?xf32>, %i: index) -> f32 {
+  %v = memref.load %x[%i] : memref<?xf32>
+  return %v : f32
+}
+func.func private @copy(%begin: index, %end: index, %x: memref<?xf32>, %y: memref<?xf32>) {
+  memref.prefetch %x[%begin], read, locality<3>, data : memref<?xf32>
+  %a = call @helper(%x, %begin) : (memref<?xf32>, index) -> f32
+  %b = call @helper(%x, %begin) : (memref<?xf32>, index) -> f32
+  %sum = arith.addf %a, %b : f32
+  memref.store %sum, %y[%begin] : memref<?xf32>
+  return
+}
+func.func @forward(%x: memref<?xf32> {dsflash.name = "x", dsflash.dim = "rows"}, %y: memref<?xf32> {dsflash.name = "y", dsflash.dim = "rows"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  dsflash.dispatch @copy grid(%n) ins(%x : memref<?xf32>) outs(%y : memref<?xf32>)
+  return
+}

@@ -1,0 +1,37 @@
+// RUN: dsflash-opt %s --dsflash-serialize-device=device=nvptx:sm_80 | FileCheck %s
+// RUN: dsflash-opt %s --dsflash-serialize-device=device=nvptx:sm_90a | FileCheck %s --check-prefix=HOPPER
+// RUN: not dsflash-opt %s --dsflash-serialize-device=device=junk 2>&1 | FileCheck %s --check-prefix=JUNK
+// RUN: not dsflash-opt %s --dsflash-serialize-device=device= 2>&1 | FileCheck %s --check-prefix=EMPTY
+// RUN: not dsflash-opt %s --dsflash-serialize-device=device=nvptx:%%x 2>&1 | FileCheck %s --check-prefix=PERCENT
+
+// CHECK:      llvm.mlir.global internal constant @dsf.device_code("
+// CHECK-SAME: .version 8.0\0A.target sm_80\0A.address_size 64
+// CHECK-SAME: .visible .entry k(
+// Sums, products, quotients and roots round on their own, to nearest; only fma
+// is fused.
+// CHECK-SAME: mul.rn.f32
+// CHECK-SAME: add.rn.f32
+// CHECK-SAME: div.rn.f32
+// CHECK-SAME: sqrt.rn.f32
+// CHECK-SAME: fma.rn.f32
+// CHECK-SAME: \00") {{.*}} : !llvm.array<
+// CHECK-NOT:  gpu.module
+
+// HOPPER: .target sm_90a
+
+// JUNK:    error: unknown target 'junk'; known: nvptx:sm_80, nvptx:sm_90a, nvptx:sm_100a, nvptx:sm_120a
+// EMPTY:   error: unknown target ''; known: nvptx:sm_80
+// PERCENT: error: unknown target 'nvptx:%x'; known: nvptx:sm_80
+llvm.mlir.global external constant @dsf.device_code() {addr_space = 0 : i32} : i8
+gpu.module @device_code {
+  llvm.func @k(%x: !llvm.ptr) attributes {nvvm.kernel} {
+    %a = llvm.load %x : !llvm.ptr -> f32
+    %b = llvm.fmul %a, %a : f32
+    %c = llvm.fadd %b, %a : f32
+    %d = llvm.fdiv %c, %b : f32
+    %e = llvm.intr.sqrt(%d) : (f32) -> f32
+    %f = llvm.intr.fma(%e, %d, %c) : (f32, f32, f32) -> f32
+    llvm.store %f, %x : f32, !llvm.ptr
+    llvm.return
+  }
+}

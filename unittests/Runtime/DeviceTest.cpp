@@ -1,0 +1,96 @@
+//===- DeviceTest.cpp - Opening devices and failing on them ---------------===//
+
+#include "dsflash/Runtime/Device.h"
+
+#include <gtest/gtest.h>
+
+using namespace dsflash;
+
+namespace {
+
+constexpr const char *kCode = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry count(.param .u64 count_param_0, .param .u64 count_param_1)
+{
+	.reg .b64 %rd<5>;
+	ld.param.b64 %rd1, [count_param_0];
+	ld.param.b64 %rd2, [count_param_1];
+	cvta.to.global.u64 %rd3, %rd1;
+	st.global.b64 [%rd3], %rd2;
+	ret;
+}
+)";
+
+dsf_module makeModule(const char *code) {
+  static const char *const kernels[] = {"count", "missing"};
+  dsf_module module{};
+  module.device = "nvptx:sm_80";
+  module.device_code = code;
+  module.kernels = kernels;
+  module.kernel_count = 2;
+  return module;
+}
+
+TEST(Device, TheHostNeedsNone) {
+  Result<std::unique_ptr<Device>> device = Device::open("cpu", dsf_module{});
+  ASSERT_TRUE(bool(device));
+  EXPECT_EQ(*device, nullptr);
+}
+
+TEST(Device, UnknownNamesAndModelsOfTheHostAreErrors) {
+  EXPECT_EQ(Device::open("junk", makeModule(kCode)).status().str(),
+            "--device: 'junk' is not built into this runtime; it has cpu, "
+            "simt");
+  EXPECT_EQ(Device::open("simt", dsf_module{}).status().str(),
+            "--device: the model was compiled for the cpu, not for 'simt'");
+}
+
+#ifdef DSFLASH_TEST_SIMT
+TEST(Device, LaunchPassesArguments) {
+  dsf_module module = makeModule(kCode);
+  Result<std::unique_ptr<Device>> device = Device::open("simt", module);
+  ASSERT_TRUE(bool(device)) << device.status().str();
+  int64_t result = 0;
+  struct {
+    int64_t *call;
+    int64_t items;
+  } arguments{&result, 100000};
+  (*device)->launch(0, arguments.items, &arguments, sizeof(arguments));
+  EXPECT_TRUE((*device)->takeStatus().ok());
+  EXPECT_EQ(result, 100000);
+}
+
+TEST(Device, CodeThatIsNoPTXIsAnError) {
+  dsf_module module = makeModule("junk");
+  Result<std::unique_ptr<Device>> device = Device::open("simt", module);
+  ASSERT_FALSE(bool(device));
+  EXPECT_EQ(device.status().str().find("simt: model.ptx:1"), 0u)
+      << device.status().str();
+}
+
+// Kernel, architecture and cause (case 37); nothing runs behind a failure.
+TEST(Device, FailedLaunchNamesTheKernel) {
+  dsf_module module = makeModule(kCode);
+  Result<std::unique_ptr<Device>> device = Device::open("simt", module);
+  ASSERT_TRUE(bool(device));
+  int64_t result = 0;
+  struct {
+    int64_t *call;
+    int64_t items;
+  } arguments{&result, 1};
+  (*device)->launch(1, 1, &arguments, sizeof(arguments));
+  (*device)->launch(0, 1, &arguments, sizeof(arguments));
+  EXPECT_EQ(result, 0);
+  EXPECT_EQ((*device)->takeStatus().str(),
+            "kernel 'missing' for nvptx:sm_80: no such kernel");
+  EXPECT_TRUE((*device)->takeStatus().ok());
+  (*device)->launch(0, 1, &arguments, sizeof(int64_t));
+  EXPECT_EQ((*device)->takeStatus().str(),
+            "kernel 'count' for nvptx:sm_80: its parameters have 16 bytes, the "
+            "launch 8");
+}
+#endif
+
+} // namespace
