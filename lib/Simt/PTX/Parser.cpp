@@ -230,10 +230,8 @@ bool Parser::parseVariable(Variable &variable) {
   variable.bytes = uint64_t(type.totalBits() / 8) * vector;
   if (!aligned)
     variable.alignment = uint32_t(variable.bytes);
-  bool open = false;
   while (accept("[")) {
     uint64_t extent = 0;
-    open |= token.is("]");
     if (!token.is("]") && !parseInteger(extent))
       return false;
     if (extent > kMaxVariableBytes / std::max<uint64_t>(variable.bytes, 1))

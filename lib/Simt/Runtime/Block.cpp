@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 
 namespace dsflash::simt {
 
@@ -94,7 +93,7 @@ void Block::run(uint64_t index) {
   barriers.assign(17, {});
   // What a block before left behind must not pass for a value.
   std::memset(shared(), 0xff, sharedBytes());
-  async.startBlock(count);
+  async.startBlock();
   if (checker)
     checker->startBlock(uint32_t(index));
   at = 0;

@@ -146,7 +146,10 @@ void Translator::translate(const Instruction &instruction) {
   size_t before = kernel.errors.faults().size();
   bool known = entry != handlers().end();
   if (known) {
-    count(entry->second.kind);
+    bool isFloat = ptx::parseType(instruction.parts.back()).isFloat();
+    InstructionClass kind = entry->second.kind;
+    count(kind == InstructionClass::Integer && isFloat ? InstructionClass::Float
+                                                       : kind);
     known = (this->*entry->second.handler)(instruction, modifiers) &&
             modifiers.empty();
   }
