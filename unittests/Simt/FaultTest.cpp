@@ -11,8 +11,8 @@ namespace {
 std::string faultsOf(const std::string &body, Dim3 grid, Dim3 block,
                      Options options = {}) {
   Device device(options);
-  Result<Module> module = loadText(
-      device, kernelText(body, ".shared .align 16 .b8 sh[1024];\n"));
+  Result<Module> module =
+      loadText(device, kernelText(body, ".shared .align 16 .b8 sh[1024];\n"));
   if (!module)
     return "";
   Result<uint64_t> out = device.allocate(256, "out");
@@ -46,19 +46,17 @@ TEST(SimtFaults, Addresses) {
 }
 
 TEST(SimtFaults, SourceLocation) {
-  std::string text = faultsOf(".loc 1 12 3\nld.global.u32 %r1, [%rd0+256];",
-                              {1}, {1});
+  std::string text =
+      faultsOf(".loc 1 12 3\nld.global.u32 %r1, [%rd0+256];", {1}, {1});
   EXPECT_EQ(text.substr(0, 6), "k:17: ") << text;
   Device device;
-  Result<Module> module = loadText(
-      device, kernelText(".loc 1 12 3\nld.global.u32 %r1, [%rd0+8];",
-                         ".file 1 \"model.mlir\"\n"));
+  Result<Module> module =
+      loadText(device, kernelText(".loc 1 12 3\nld.global.u32 %r1, [%rd0+8];",
+                                  ".file 1 \"model.mlir\"\n"));
   ASSERT_TRUE(module.ok());
   Result<uint64_t> out = device.allocate(8, "out");
   const void *arguments[] = {&*out};
-  EXPECT_EQ(module->launch("k", {1}, {1}, 0, arguments)
-                .str()
-                .substr(0, 24),
+  EXPECT_EQ(module->launch("k", {1}, {1}, 0, arguments).str().substr(0, 24),
             "k:17 (model.mlir:12:3): ");
 }
 
@@ -118,7 +116,8 @@ TEST(SimtFaults, Waits) {
                      "mov.b64 %rd2, sh;\n"
                      "cp.async.ca.shared.global [%rd2], [%rd0], 8;\n"
                      "cp.async.commit_group;\n";
-  std::string use = "ld.shared.b64 %rd4, [%rd2];\nst.global.b64 [%rd0+8], %rd4;";
+  std::string use =
+      "ld.shared.b64 %rd4, [%rd2];\nst.global.b64 [%rd0+8], %rd4;";
   expectFault(copy + use, "k:21", "missing wait");
   expectFault(copy + "cp.async.wait_group 1;\n" + use, "k:22", "missing wait");
   EXPECT_EQ(faultsOf(copy + "cp.async.wait_group 0;\n" + use, {1}, {1}), "");
@@ -138,8 +137,8 @@ TEST(SimtFaults, Barriers) {
                      {1}, {64}),
             "");
   expectFault("bar.sync 1, 64;", "k:16", "deadlock", {32});
-  expectFault("shfl.sync.down.b32 %r1, %r0, 1, 31, 3;", "k:16",
-              "inactive lane", {2});
+  expectFault("shfl.sync.down.b32 %r1, %r0, 1, 31, 3;", "k:16", "inactive lane",
+              {2});
   expectFault("shfl.sync.idx.b32 %r1, %r0, 0, 31, 1;", "k:16", "mask", {2});
   expectFault("trap;", "k:16", "trap");
 }

@@ -24,9 +24,9 @@ struct Case {
 void expectValues(const std::vector<Case> &cases) {
   std::string text;
   for (size_t i = 0; i < cases.size(); ++i) {
-    std::string kernel = kernelText(
-        std::string("mov.b64 %rd1, 0;\n") + cases[i].code +
-        "\nst.global.b64 [%rd0], %rd1;");
+    std::string kernel =
+        kernelText(std::string("mov.b64 %rd1, 0;\n") + cases[i].code +
+                   "\nst.global.b64 [%rd0], %rd1;");
     kernel.replace(kernel.find(" k("), 3, " k" + std::to_string(i) + "(");
     text += kernel;
   }

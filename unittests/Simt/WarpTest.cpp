@@ -19,12 +19,11 @@ std::vector<uint32_t> runWarp(const std::string &body, bool checks,
   Options options;
   options.checks = checks;
   Device device(options);
-  Result<Module> module =
-      loadText(device,
-               kernelText("mul.wide.u32 %rd9, %r0, 4;\nadd.s64 %rd9, %rd0, "
-                          "%rd9;\n" +
-                              body + "\nst.global.b32 [%rd9], %r1;",
-                          ".shared .align 128 .b8 sh[4096];\n"));
+  Result<Module> module = loadText(
+      device, kernelText("mul.wide.u32 %rd9, %r0, 4;\nadd.s64 %rd9, %rd0, "
+                         "%rd9;\n" +
+                             body + "\nst.global.b32 [%rd9], %r1;",
+                         ".shared .align 128 .b8 sh[4096];\n"));
   std::vector<uint32_t> out(32);
   if (!module)
     return out;
@@ -91,26 +90,29 @@ TEST(SimtWarp, AsynchronousCopies) {
     in[i] = 1000 + i;
   const std::string own = "mul.wide.u32 %rd1, %r0, 4;\nmov.b64 %rd2, sh;\n"
                           "add.s64 %rd2, %rd2, %rd1;\n";
-  expectWarp(own + "cp.async.ca.shared.global [%rd2], [%rd9], 4;\n"
-                   "cp.async.commit_group;\ncp.async.wait_group 0;\n"
-                   "ld.shared.b32 %r1, [%rd2];",
-             [](uint32_t lane) { return 1000 + lane; }, in);
+  expectWarp(
+      own + "cp.async.ca.shared.global [%rd2], [%rd9], 4;\n"
+            "cp.async.commit_group;\ncp.async.wait_group 0;\n"
+            "ld.shared.b32 %r1, [%rd2];",
+      [](uint32_t lane) { return 1000 + lane; }, in);
   // No bytes of the source: zeros.
-  expectWarp(own + "cp.async.ca.shared.global [%rd2], [%rd9], 4, 0;\n"
-                   "cp.async.wait_all;\nld.shared.b32 %r1, [%rd2];",
-             [](uint32_t) { return 0u; }, in);
+  expectWarp(
+      own + "cp.async.ca.shared.global [%rd2], [%rd9], 4, 0;\n"
+            "cp.async.wait_all;\nld.shared.b32 %r1, [%rd2];",
+      [](uint32_t) { return 0u; }, in);
   // One lane copies 128 bytes in bulk, all wait for the mbarrier.
-  expectWarp("setp.eq.u32 %p1, %r0, 0;\nmov.b64 %rd3, sh;\n"
-             "@%p1 mbarrier.init.shared.b64 [%rd3+1024], 1;\nbar.sync 0;\n"
-             "@!%p1 bra wait;\n"
-             "mbarrier.arrive.expect_tx.shared::cta.b64 %rd5, [%rd3+1024], "
-             "128;\nadd.s64 %rd6, %rd3, 1024;\n"
-             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
-             "bytes [%rd3], [%rd0], 128, [%rd6];\nwait:\n"
-             "mbarrier.try_wait.parity.shared::cta.b64 %p2, [%rd3+1024], 0;\n"
-             "@!%p2 bra wait;\n" +
-                 own + "ld.shared.b32 %r1, [%rd2];\nbar.sync 0;",
-             [](uint32_t lane) { return 1000 + lane; }, in);
+  expectWarp(
+      "setp.eq.u32 %p1, %r0, 0;\nmov.b64 %rd3, sh;\n"
+      "@%p1 mbarrier.init.shared.b64 [%rd3+1024], 1;\nbar.sync 0;\n"
+      "@!%p1 bra wait;\n"
+      "mbarrier.arrive.expect_tx.shared::cta.b64 %rd5, [%rd3+1024], "
+      "128;\nadd.s64 %rd6, %rd3, 1024;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+      "bytes [%rd3], [%rd0], 128, [%rd6];\nwait:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 %p2, [%rd3+1024], 0;\n"
+      "@!%p2 bra wait;\n" +
+          own + "ld.shared.b32 %r1, [%rd2];\nbar.sync 0;",
+      [](uint32_t lane) { return 1000 + lane; }, in);
 }
 
 // Row r of matrix m is 16 bytes of 8 elements 64 m + 8 r + column.
@@ -156,35 +158,33 @@ TEST(SimtWarp, MultiplyMatrix) {
     std::string take = "mov.b32 %r1, %f" + std::to_string(r + 1) + ";";
     // bf16, k16: a1 holds row lane/4 + 8, k = lane%4*2 + {0, 1}: lane 6, odd
     // half. b0 holds k = lane%4*2 + {0, 1} of column lane/4: lanes 4c + 2.
-    expectWarp(
-        "mov.u32 %r2, 0;\nsetp.eq.u32 %p1, %r0, 6;\n"
-        "selp.b32 %r3, 0x3f800000, 0, %p1;\n"
-        "and.b32 %r4, %r0, 3;\nsetp.eq.u32 %p2, %r4, 2;\n"
-        "shr.u32 %r5, %r0, 2;\nadd.u32 %r5, %r5, 1;\n"
-        "cvt.rn.f32.u32 %f5, %r5;\nmov.b32 %r5, %f5;\n"
-        "and.b32 %r5, %r5, 0xffff0000;\nselp.b32 %r5, %r5, 0, %p2;\n"
-        "mov.f32 %f9, 0f3F000000;\n"
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-        "{%f1, %f2, %f3, %f4}, {%r2, %r3, %r2, %r2}, {%r5, %r2}, "
-        "{%f9, %f9, %f9, %f9};\n" +
-            take,
-        [&](uint32_t lane) { return code(expected(lane, r)); });
+    expectWarp("mov.u32 %r2, 0;\nsetp.eq.u32 %p1, %r0, 6;\n"
+               "selp.b32 %r3, 0x3f800000, 0, %p1;\n"
+               "and.b32 %r4, %r0, 3;\nsetp.eq.u32 %p2, %r4, 2;\n"
+               "shr.u32 %r5, %r0, 2;\nadd.u32 %r5, %r5, 1;\n"
+               "cvt.rn.f32.u32 %f5, %r5;\nmov.b32 %r5, %f5;\n"
+               "and.b32 %r5, %r5, 0xffff0000;\nselp.b32 %r5, %r5, 0, %p2;\n"
+               "mov.f32 %f9, 0f3F000000;\n"
+               "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+               "{%f1, %f2, %f3, %f4}, {%r2, %r3, %r2, %r2}, {%r5, %r2}, "
+               "{%f9, %f9, %f9, %f9};\n" +
+                   take,
+               [&](uint32_t lane) { return code(expected(lane, r)); });
     // e4m3, k32: a1 holds row lane/4 + 8, k = lane%4*4 + 0..3: lane 5, byte 1.
     // b0 holds k = lane%4*4 + 0..3 of column lane/4: lanes 4c + 1. 2 (column
     // / 2 + 1) has the codes of powers and halves: take 1 for every column.
-    expectWarp(
-        "mov.u32 %r2, 0;\nsetp.eq.u32 %p1, %r0, 5;\n"
-        "selp.b32 %r3, 0x3800, 0, %p1;\n"
-        "and.b32 %r4, %r0, 3;\nsetp.eq.u32 %p2, %r4, 1;\n"
-        "selp.b32 %r5, 0x4000, 0, %p2;\nmov.f32 %f9, 0f3F000000;\n"
-        "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 "
-        "{%f1, %f2, %f3, %f4}, {%r2, %r3, %r2, %r2}, {%r5, %r2}, "
-        "{%f9, %f9, %f9, %f9};\n" +
-            take,
-        [&](uint32_t lane) {
-          bool hit = lane / 4 == 1 && r >= 2;
-          return code(hit ? 2.5f : 0.5f);
-        });
+    expectWarp("mov.u32 %r2, 0;\nsetp.eq.u32 %p1, %r0, 5;\n"
+               "selp.b32 %r3, 0x3800, 0, %p1;\n"
+               "and.b32 %r4, %r0, 3;\nsetp.eq.u32 %p2, %r4, 1;\n"
+               "selp.b32 %r5, 0x4000, 0, %p2;\nmov.f32 %f9, 0f3F000000;\n"
+               "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 "
+               "{%f1, %f2, %f3, %f4}, {%r2, %r3, %r2, %r2}, {%r5, %r2}, "
+               "{%f9, %f9, %f9, %f9};\n" +
+                   take,
+               [&](uint32_t lane) {
+                 bool hit = lane / 4 == 1 && r >= 2;
+                 return code(hit ? 2.5f : 0.5f);
+               });
   }
 }
 

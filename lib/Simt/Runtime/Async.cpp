@@ -134,8 +134,7 @@ void AsyncState::endPhase(Mbarrier &barrier) {
   block.progress();
 }
 
-void AsyncState::arrive(ThreadContext &who, Mbarrier &barrier,
-                        uint32_t count) {
+void AsyncState::arrive(ThreadContext &who, Mbarrier &barrier, uint32_t count) {
   if (block.checker)
     block.checker->publish(who, barrier.arriving);
   barrier.pending -= std::min(barrier.pending, count);
@@ -172,8 +171,8 @@ namespace {
 
 void copyAsync(ThreadContext *who, uint32_t site, uint64_t shared,
                uint64_t global, uint32_t bytes, uint32_t sourceBytes) {
-  who->block->async.issue({who, site, false, shared, global, bytes,
-                           std::min(bytes, sourceBytes)});
+  who->block->async.issue(
+      {who, site, false, shared, global, bytes, std::min(bytes, sourceBytes)});
 }
 
 void copyCommit(ThreadContext *who, uint32_t bulk) {
@@ -262,8 +261,7 @@ uint32_t mbarrierTest(ThreadContext *who, uint32_t site, uint64_t address,
 
 } // namespace
 
-#define SYMBOL(name, function)                                                 \
-  {name, reinterpret_cast<void *>(function)}
+#define SYMBOL(name, function) {name, reinterpret_cast<void *>(function)}
 const RuntimeSymbol kAsyncSymbols[] = {
     SYMBOL("simt_copy_async", copyAsync),
     SYMBOL("simt_copy_commit", copyCommit),

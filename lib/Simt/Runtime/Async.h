@@ -72,7 +72,7 @@ private:
 
   Block &block;
   std::vector<CopyGroups> groups[2]; ///< by thread; plain, bulk; empty at first
-  std::map<uint64_t, Mbarrier> mbarriers;     ///< by offset
+  std::map<uint64_t, Mbarrier> mbarriers; ///< by offset
 };
 
 } // namespace dsflash::simt
