@@ -31,3 +31,6 @@ echo "== models/mid, kernel by kernel"
 echo
 echo "== models/nano"
 "$bin/dsflash-bench" model "$work/nano.dsflash" --json "$work/nano.json"
+echo
+echo "== tokenizer"
+"$root/benchmarks/tokenizer_peer.py" "$work" "$(dirname "$bin")"
