@@ -6,6 +6,7 @@
 #include "Options.h"
 
 #include "dsflash/Runtime/Generator.h"
+#include "dsflash/Runtime/LogitsFile.h"
 #include "dsflash/Runtime/Model.h"
 #include "dsflash/Support/MappedFile.h"
 #include "dsflash/Support/OutputFile.h"

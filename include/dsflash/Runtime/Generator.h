@@ -149,12 +149,6 @@ private:
   Statistics stats;
 };
 
-/// Writes --logits: `tokens`, `positions`, `logits`, `generated`,
-/// `generated_logits` of each sequence, with "p0.", "p1.", .. in front if
-/// there are several.
-Status writeLogits(const std::string &path,
-                   const std::vector<SequenceResult> &results, int64_t vocab);
-
 } // namespace dsflash
 
 #endif // DSFLASH_RUNTIME_GENERATOR_H
