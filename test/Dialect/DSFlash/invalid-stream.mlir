@@ -190,7 +190,7 @@ func.func @stream_mean_to_other_features(%stream: tensor<?x4x64xf32>) {
 // -----
 
 func.func @gather_rows_to_other_features(%x: tensor<?x64xf32>, %rows: tensor<?xi32>) {
-  // expected-error @+1 {{'dsflash.gather_rows' op (C1) expected the result's features to be 64 but got 32}}
+  // expected-error @+1 {{'dsflash.gather_rows' op (C1) expected the result to be 'tensor<?x64xf32>' but got 'tensor<?x32xf32>'}}
   %y = dsflash.gather_rows %x, %rows : (tensor<?x64xf32>, tensor<?xi32>) -> tensor<?x32xf32>
   return
 }
@@ -208,5 +208,21 @@ func.func @add_rows_to_another_type(%x: tensor<?x32xf32>, %into: tensor<?x64xf32
 func.func @add_rows_of_other_features(%x: tensor<?x32xf32>, %into: tensor<?x64xf32>, %rows: tensor<?xi32>) {
   // expected-error @+1 {{'dsflash.add_rows' op (C2) expected the input's features to be 64 but got 32}}
   %y = dsflash.add_rows %x, %into, %rows : (tensor<?x32xf32>, tensor<?x64xf32>, tensor<?xi32>) -> tensor<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @last_rows_of_none(%s: tensor<?xi32>, %p: tensor<?xi32>, %e: tensor<?x2xi32>) {
+  // expected-error @+1 {{'dsflash.last_rows' op (C1) expected a count of 1 to 2^31 - 1}}
+  %0:4 = dsflash.last_rows %s, %p, %e {count = 0 : i64} : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+  return
+}
+
+// -----
+
+func.func @last_rows_but_for_all(%s: tensor<?xi32>, %p: tensor<?xi32>, %e: tensor<?x2xi32>) {
+  // expected-error @+1 {{'dsflash.last_rows' op (C1) expected a skip of 0 to count - 1}}
+  %0:4 = dsflash.last_rows %s, %p, %e {count = 8 : i64, skip = 8 : i64} : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
   return
 }
