@@ -307,7 +307,7 @@ func::FuncOp LayerBuilder::backboneLayer(const LayerKind &kind) {
       b, q.getType(), window.getType(), mode, q, kv, window, a.family.layer,
       sink, a.rows.sequence, a.rows.position, a.rows.extents, globalKV,
       selection, c.num_attention_heads, c.sliding_window,
-      /*round_probabilities=*/true);
+      /*round_probabilities=*/true, /*within_call=*/false);
   Value output = outputProjection(a, attention.getResult());
   stream = expand(output, stream, mixes, "attn");
   auto [streamAfter, preAfter] =

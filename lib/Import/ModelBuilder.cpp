@@ -136,7 +136,7 @@ void ModelBuilder::runLayer(int64_t layer, const Shared &shared, Stack &stack) {
                                       stack.stream, /*rounded=*/false);
     stack.features = InsertFeatureOp::create(
         b, stack.features.getType(), b.round(mean, "features.mean"),
-        stack.features, slot - targets.begin());
+        stack.features, /*rows=*/Value(), slot - targets.begin());
   }
 
   LayerKind kind = layerKind(c, layer);

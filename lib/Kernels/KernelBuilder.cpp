@@ -242,6 +242,14 @@ Value KernelBuilder::splat(Value scalar, int64_t lanes) {
       *this, VectorType::get(lanes, scalar.getType()), scalar);
 }
 
+Value KernelBuilder::slice(Value vector, int64_t first, int64_t lanes) {
+  if (cast<VectorType>(vector.getType()).getNumElements() == lanes)
+    return vector;
+  return vector::ExtractStridedSliceOp::create(
+      *this, vector, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{lanes},
+      ArrayRef<int64_t>{1});
+}
+
 Value KernelBuilder::reduce(Value vector,
                             function_ref<Value(Value, Value)> combine) {
   int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();

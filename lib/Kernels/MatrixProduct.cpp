@@ -23,6 +23,10 @@ constexpr int64_t rowBlock = 30;
 constexpr int64_t cachedBytes = 1 << 18;
 /// Columns that are decoded at a time.
 constexpr int64_t mostSpan = 512;
+/// Bytes of a line of the cache.
+constexpr int64_t lineBytes = 64;
+/// Vectors of inputs that are loaded at a time.
+constexpr int64_t mostInputs = 4;
 /// Scales that are decoded at a time.
 constexpr int64_t scaleLanes = 8;
 
@@ -102,10 +106,18 @@ public:
   void emit();
 
 private:
-  using GetWeights = function_ref<Vectors(int64_t output, Value column)>;
+  using GetWeights =
+      function_ref<Vectors(int64_t output, Value column, int64_t chunks)>;
 
-  /// Elements that a load brings.
+  /// Elements that the sums take at a time.
   int64_t getChunk() const { return isPacked(format) ? 2 * lanes : lanes; }
+  /// Chunks whose weights fill a line of the cache, if their inputs fit the
+  /// registers.
+  int64_t getLineChunks() const {
+    int64_t chunk = getChunk();
+    return std::clamp<int64_t>(lineBytes / format.getPayloadBytes(chunk), 1,
+                               mostInputs * lanes / chunk);
+  }
 
   Value getPayloadColumn(Value column) {
     return isPacked(format) ? b.div(column, 2) : column;
@@ -124,14 +136,21 @@ private:
            function_ref<SmallVector<Value>(Value begin, Value end,
                                            ArrayRef<Value> sums)>
                body);
-  SmallVector<Value> forChunks(Value begin, Value end, ArrayRef<Value> sums,
-                               ArrayRef<ProductRow> rows,
-                               GetWeights getWeights);
+  SmallVector<Value>
+  forChunks(Value begin, Value end, int64_t most, ArrayRef<Value> sums,
+            function_ref<SmallVector<Value>(Value column, int64_t chunks,
+                                            ArrayRef<Value> sums)>
+                body);
+  SmallVector<Value> addProducts(Value column, int64_t chunks,
+                                 ArrayRef<Value> sums,
+                                 ArrayRef<ProductRow> rows,
+                                 GetWeights getWeights);
   void decodeScales(Value begin, Value end);
-  Vectors decode(Value i, Value output, Value column, Value begin);
+  Vectors decode(Value i, Value output, Value column, int64_t chunks,
+                 Value begin);
   void decodeSpan(Value begin, Value end);
   Vectors loadWeights(Value i, Value at);
-  Vectors loadInput(const ProductRow &row, Value column);
+  Vectors loadInput(const ProductRow &row, Value column, int64_t chunks);
 
   SmallVector<Value> zeros() {
     Value zero = sumType.isF64() ? b.f64(0.0) : b.f32(0.0f);
@@ -234,12 +253,16 @@ void ProductEmitter::emitDirect(Value first) {
   SmallVector<Value> sums =
       forSpans(zeros(), [&](Value begin, Value end, ArrayRef<Value> carried) {
         decodeScales(begin, end);
-        return forChunks(begin, end, carried, getRow(first),
-                         [&](int64_t i, Value column) {
-                           b.prefetch(operands.payload,
-                                      {ahead[i], getPayloadColumn(column)});
-                           return decode(b.index(i), outputs[i], column, begin);
-                         });
+        ProductRow row = getRow(first);
+        auto getWeights = [&](int64_t i, Value column, int64_t chunks) {
+          b.prefetch(operands.payload, {ahead[i], getPayloadColumn(column)});
+          return decode(b.index(i), outputs[i], column, chunks, begin);
+        };
+        return forChunks(
+            begin, end, getLineChunks(), carried,
+            [&](Value column, int64_t chunks, ArrayRef<Value> sums) {
+              return addProducts(column, chunks, sums, row, getWeights);
+            });
       });
   storeSums(b.index(0), sums);
 }
@@ -259,9 +282,14 @@ void ProductEmitter::emitDecoded(Value first, Value count) {
         rows.push_back(getRow(b.add(first, numbers[r])));
         llvm::append_range(sums, loadSums(numbers[r]));
       }
-      sums = forChunks(begin, end, sums, rows, [&](int64_t i, Value column) {
+      auto getWeights = [&](int64_t i, Value column, int64_t) {
         return loadWeights(b.index(i), b.sub(column, begin));
-      });
+      };
+      sums = forChunks(begin, end, /*most=*/1, sums,
+                       [&](Value column, int64_t chunks, ArrayRef<Value> sums) {
+                         return addProducts(column, chunks, sums, rows,
+                                            getWeights);
+                       });
       for (int64_t r = 0; r < rowTile; ++r)
         storeSums(numbers[r], ArrayRef<Value>(sums).slice(r * tile, tile));
     });
@@ -306,35 +334,58 @@ SmallVector<Value> ProductEmitter::forSpans(
                 });
 }
 
-/// Adds the products of the columns begin to end to the sums, which lie row by
-/// row.
-SmallVector<Value> ProductEmitter::forChunks(Value begin, Value end,
-                                             ArrayRef<Value> sums,
-                                             ArrayRef<ProductRow> rows,
-                                             GetWeights getWeights) {
-  return b.loop(
-      begin, end, getChunk(), sums, [&](Value column, ArrayRef<Value> carried) {
-        SmallVector<Value> next(carried);
-        SmallVector<Vectors> inputs;
-        for (const ProductRow &row : rows)
-          inputs.push_back(loadInput(row, column));
-        for (int64_t i = 0; i < tile; ++i)
-          for (auto [part, vector] : llvm::enumerate(getWeights(i, column)))
-            for (auto [r, input] : llvm::enumerate(inputs)) {
-              Value &sum = next[r * tile + i];
-              sum = b.fma(toSumType(input[part]), toSumType(vector), sum);
-            }
-        return next;
-      });
+/// Walks the columns begin to end, `most` chunks at a time and what is left one
+/// by one.
+SmallVector<Value> ProductEmitter::forChunks(
+    Value begin, Value end, int64_t most, ArrayRef<Value> sums,
+    function_ref<SmallVector<Value>(Value, int64_t, ArrayRef<Value>)> body) {
+  SmallVector<Value> carried(sums);
+  Value first = begin;
+  auto walk = [&](Value last, int64_t chunks) {
+    carried = b.loop(first, last, chunks * getChunk(), carried,
+                     [&](Value column, ArrayRef<Value> sums) {
+                       return body(column, chunks, sums);
+                     });
+    first = last;
+  };
+  if (most > 1)
+    walk(b.sub(end, b.rem(b.sub(end, begin), most * getChunk())), most);
+  walk(end, 1);
+  return carried;
 }
 
-Vectors ProductEmitter::loadInput(const ProductRow &row, Value column) {
-  Value vector = b.loadVector(
-      operands.input, {row.input, b.add(inputColumn, column)}, getChunk());
-  if (!isPacked(format))
-    return {vector};
-  auto halves = vector::DeinterleaveOp::create(b, vector);
-  return {halves.getRes1(), halves.getRes2()};
+/// Adds the products of some chunks to the sums, which lie row by row.
+SmallVector<Value> ProductEmitter::addProducts(Value column, int64_t chunks,
+                                               ArrayRef<Value> sums,
+                                               ArrayRef<ProductRow> rows,
+                                               GetWeights getWeights) {
+  SmallVector<Value> next(sums);
+  SmallVector<Vectors> inputs;
+  for (const ProductRow &row : rows)
+    inputs.push_back(loadInput(row, column, chunks));
+  for (int64_t i = 0; i < tile; ++i)
+    for (auto [part, vector] : llvm::enumerate(getWeights(i, column, chunks)))
+      for (auto [r, input] : llvm::enumerate(inputs)) {
+        Value &sum = next[r * tile + i];
+        sum = b.fma(toSumType(input[part]), toSumType(vector), sum);
+      }
+  return next;
+}
+
+Vectors ProductEmitter::loadInput(const ProductRow &row, Value column,
+                                  int64_t chunks) {
+  Vectors vectors;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    Value at = b.add(b.add(inputColumn, column), chunk * getChunk());
+    Value vector = b.loadVector(operands.input, {row.input, at}, getChunk());
+    if (!isPacked(format)) {
+      vectors.push_back(vector);
+      continue;
+    }
+    auto halves = vector::DeinterleaveOp::create(b, vector);
+    vectors.append({halves.getRes1(), halves.getRes2()});
+  }
+  return vectors;
 }
 
 //===----------------------------------------------------------------------===//
@@ -362,34 +413,47 @@ void ProductEmitter::decodeScales(Value begin, Value end) {
   });
 }
 
-/// The weights of output i of the tile in the chunk from `column` on, in the
+/// The weights of output i of the tile in the chunks from `column` on, in the
 /// span that starts at `begin`.
 Vectors ProductEmitter::decode(Value i, Value output, Value column,
-                               Value begin) {
-  Value stored =
-      b.loadVector(operands.payload, {output, getPayloadColumn(column)}, lanes);
-  if (!scales)
-    return {format.getElement() == Element::BF16 ? b.decodeBF16(stored)
-                                                 : stored};
-  Value block = b.div(b.sub(column, begin), format.getBlockColumns());
-  Value scale = b.load(scales, {i, block});
-  if (!isPacked(format))
-    return {b.mulf(b.decodeE4M3(stored), b.splat(scale, lanes))};
-  Value bits = b.widen(stored);
-  return {b.decodeE2M1(bits, scale),
-          b.decodeE2M1(b.shiftRight(bits, 4), scale)};
+                               int64_t chunks, Value begin) {
+  Value stored = b.loadVector(
+      operands.payload, {output, getPayloadColumn(column)}, chunks * lanes);
+  if (format.getElement() == Element::E4M3)
+    stored = b.decodeE4M3(stored);
+  Vectors vectors;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    Value part = b.slice(stored, chunk * lanes, lanes);
+    if (!scales) {
+      bool isBF16 = format.getElement() == Element::BF16;
+      vectors.push_back(isBF16 ? b.decodeBF16(part) : part);
+      continue;
+    }
+    Value at = b.add(b.sub(column, begin), chunk * getChunk());
+    Value scale = b.load(scales, {i, b.div(at, format.getBlockColumns())});
+    if (!isPacked(format)) {
+      vectors.push_back(b.mulf(part, b.splat(scale, lanes)));
+      continue;
+    }
+    Value bits = b.widen(part);
+    vectors.append({b.decodeE2M1(bits, scale),
+                    b.decodeE2M1(b.shiftRight(bits, 4), scale)});
+  }
+  return vectors;
 }
 
 /// Puts the weights of a span into `weights`.
 void ProductEmitter::decodeSpan(Value begin, Value end) {
   b.loop(tile, [&](Value i) {
     Value output = getOutput(i);
-    b.loop(begin, end, getChunk(), [&](Value column) {
-      Value at = b.sub(column, begin);
-      for (auto [part, vector] :
-           llvm::enumerate(decode(i, output, column, begin)))
-        b.storeVector(vector, weights, {i, b.add(at, part * lanes)});
-    });
+    forChunks(begin, end, getLineChunks(), {},
+              [&](Value column, int64_t chunks, ArrayRef<Value>) {
+                Value at = b.sub(column, begin);
+                for (auto [part, vector] :
+                     llvm::enumerate(decode(i, output, column, chunks, begin)))
+                  b.storeVector(vector, weights, {i, b.add(at, part * lanes)});
+                return SmallVector<Value>();
+              });
   });
 }
 

@@ -112,15 +112,8 @@ static Value encodeMagnitude(KernelBuilder &b, Value value,
 }
 
 Value KernelBuilder::decodeE4M3(Value code) {
-  Type type = withElement(code.getType(), getI32Type());
-  Value wide = arith::ExtSIOp::create(*this, type, code);
-  Value bits = bitAnd(shiftLeft(wide, 20), 0x87f00000);
-  // The exponent's bias differs by 120: exact for subnormal codes too.
-  Value small = fromBits(bits);
-  Value value = mulf(small, constantLike(small.getType(), 0x1p120f));
-  Value isNaN = cmp(Cmp::eq, bitAnd(code, 0x7f), intLike(code, 0x7f));
-  Value nan = fromBits(intLike(wide, quietNaNBits));
-  return select(isNaN, nan, value);
+  return DecodeE4M3Op::create(*this, withElement(code.getType(), getF32Type()),
+                              code);
 }
 
 Value KernelBuilder::encodeE4M3(Value value) {
@@ -220,6 +213,29 @@ static int64_t lastExtent(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getShape().back();
 }
 
+/// Vectors of codes of two a byte, each with the scales of a few blocks.
+void KernelBuilder::decodeSmallBlocks(FormatAttr format, Value payload,
+                                      Value scales, Value scaleRow, Value row,
+                                      Value out) {
+  int64_t dim = lastExtent(out), lanes = getLanes(dim / 2);
+  int64_t width = format.getBlockColumns(), blocks = 2 * lanes / width;
+  SmallVector<int64_t> blockOfLane;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    blockOfLane.push_back(2 * lane / width);
+  loop(index(0), index(dim), 2 * lanes, [&](Value first) {
+    Value few = decodeScale(
+        loadVector(scales, {scaleRow, div(first, width)}, blocks), format);
+    Value scale = vector::ShuffleOp::create(*this, few, few, blockOfLane);
+    Value bits = widen(loadVector(payload, {row, div(first, 2)}, lanes));
+    auto decode = [&](Value codes) {
+      return mulf(decodeE2M1(codes, f32(1.0f)), scale);
+    };
+    Value vector = vector::InterleaveOp::create(*this, decode(bits),
+                                                decode(shiftRight(bits, 4)));
+    storeVector(vector, out, {first});
+  });
+}
+
 void KernelBuilder::decodeRow(FormatAttr format, Value payload, Value scales,
                               Value row, Value out) {
   int64_t dim = lastExtent(out);
@@ -233,14 +249,20 @@ void KernelBuilder::decodeRow(FormatAttr format, Value payload, Value scales,
     });
     return;
   }
-  // A step lies inside one block, whatever the rest of the last block.
-  int64_t step = std::gcd(dim, format.getBlockColumns());
   Value scaleRow = div(row, format.getBlockRows());
   bool packed = format.getElement() == Element::E2M1;
   int64_t perByte = packed ? 2 : 1;
+  int64_t width = format.getBlockColumns();
+  int64_t most = perByte * getLanes(dim / perByte);
+  if (packed && width < most && most % width == 0) {
+    decodeSmallBlocks(format, payload, scales, scaleRow, row, out);
+    return;
+  }
+  // A step lies inside one block, whatever the rest of the last block.
+  int64_t step = std::gcd(dim, width);
   int64_t lanes = getLanes(step / perByte);
   loop(index(0), index(dim), step, [&](Value first) {
-    Value block = div(first, format.getBlockColumns());
+    Value block = div(first, width);
     Value scale = decodeScale(load(scales, {scaleRow, block}), format);
     for (int64_t i = 0; i < step; i += lanes * perByte) {
       Value column = add(first, i);

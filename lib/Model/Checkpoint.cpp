@@ -257,10 +257,13 @@ std::vector<TensorSpec> dsflash::tensorPlan(const ModelConfig &config) {
 
 constexpr const char *kIndexName = "model.safetensors.index.json";
 
+/// Values of an index file: tensors, of which the published model has 96,085.
+static constexpr size_t kMaxIndexValues = size_t(1) << 20;
+
 /// The tensor-to-shard map of an index file.
 static Result<std::map<std::string, std::string>>
 readWeightMap(const std::string &path) {
-  Result<json> document = readJsonFile(path);
+  Result<json> document = readJsonFile(path, kMaxIndexValues);
   if (!document)
     return document.status();
   if (!document->is_object() || !document->contains("weight_map") ||

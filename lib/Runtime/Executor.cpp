@@ -11,11 +11,9 @@ using namespace dsflash;
 
 namespace {
 
-/// Entries of every model; the others draft.
-constexpr size_t kBackboneEntries = 2;
-
 constexpr const char *kEntryNames[kEntryCount] = {
-    "forward", "replay", "draft_context", "draft", "markov"};
+    "forward",      "replay",        "prompt", "tail",
+    "bounded_tail", "draft_context", "draft",  "markov"};
 
 struct TensorRow {
   const char *name;
@@ -26,7 +24,8 @@ constexpr TensorRow kTensors[kTensorCount] = {
     {"tokens", DSF_I32},   {"sequence", DSF_I32},   {"position", DSF_I32},
     {"extents", DSF_I32},  {"lookback", DSF_I32},   {"outputs", DSF_I32},
     {"previous", DSF_I32}, {"logits", DSF_F32},     {"features", DSF_F32},
-    {"hidden", DSF_F32},   {"confidence", DSF_F32}, {"engram_rows", DSF_I64}};
+    {"hidden", DSF_F32},   {"confidence", DSF_F32}, {"engram_rows", DSF_I64},
+    {"stream", DSF_F32},   {"pre", DSF_F32}};
 
 /// Row size that a tensor must have, or 0 if it is the model's choice.
 int64_t expectedWidth(Tensor tensor, const dsf_module &module) {
@@ -40,6 +39,8 @@ int64_t expectedWidth(Tensor tensor, const dsf_module &module) {
   case Tensor::Features:
   case Tensor::Hidden:
   case Tensor::EngramRows:
+  case Tensor::Stream:
+  case Tensor::Pre:
     return 0;
   default:
     return 1;
@@ -108,10 +109,16 @@ Executor::create(const Model &model, ThreadPool &pool,
                              "; it runs on a device, as --device=simt");
   std::unique_ptr<Executor> executor(
       new Executor(model, pool, std::move(device)));
-  size_t needed = model.drafts() ? kEntryCount : kBackboneEntries;
+  std::vector<Entry> needed{Entry::Forward, Entry::Replay};
+  if (model.drafts())
+    needed.insert(needed.end(),
+                  {Entry::DraftContext, Entry::Draft, Entry::Markov});
+  if (model.findEntry(entryName(Entry::Prompt)))
+    needed.insert(needed.end(),
+                  {Entry::Prompt, Entry::Tail, Entry::BoundedTail});
   Status faults;
-  for (size_t i = 0; i < needed; ++i)
-    faults.add(executor->resolve(Entry(i)));
+  for (Entry entry : needed)
+    faults.add(executor->resolve(entry));
   if (!faults)
     return faults;
   return executor;

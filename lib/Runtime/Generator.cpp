@@ -46,6 +46,11 @@ Status Generator::checkPrompts(
                             : std::to_string(options.draftWidth) +
                                   " tokens a step, the model drafts at most " +
                                   std::to_string(module.draft_block));
+  if (options.prefill == Prefill::Bounded && (trace || !runner.hasPhases()))
+    faults.add("prefill", trace ? "a trace needs every layer of every token; "
+                                  "use full or exact"
+                                : "the model has no decoder to bound; use "
+                                  "full or exact");
   if (options.chunk < 1)
     faults.add("chunk", "must be at least 1");
   for (size_t i = 0; i < prompts.size(); ++i) {
@@ -190,10 +195,10 @@ Status Generator::readPrompts() {
   }
 }
 
-Status Generator::readChunk(const std::vector<Sequence *> &batch,
-                            int64_t limit) {
+std::vector<SequenceInput>
+Generator::nextChunks(const std::vector<Sequence *> &batch,
+                      int64_t limit) const {
   std::vector<SequenceInput> inputs;
-  std::vector<int64_t> counts;
   for (Sequence *sequence : batch) {
     const std::vector<int32_t> &prompt = sequence->result.promptTokens;
     int64_t left = int64_t(prompt.size()) - sequence->promptRead;
@@ -201,8 +206,51 @@ Status Generator::readChunk(const std::vector<Sequence *> &batch,
     int64_t outputs = options.keepLogits ? count : count == left;
     inputs.push_back({&sequence->state.session,
                       prompt.data() + sequence->promptRead, count, outputs});
-    counts.push_back(count);
   }
+  return inputs;
+}
+
+Status Generator::readChunkInPhases(const std::vector<Sequence *> &batch,
+                                    const std::vector<SequenceInput> &inputs) {
+  if (Status status = runner.prompt(inputs, options.prefill); !status)
+    return status;
+  std::vector<Sequence *> whole;
+  std::vector<Session *> sessions;
+  std::vector<int64_t> counts;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    Sequence &sequence = *batch[i];
+    int64_t read = sequence.promptRead + inputs[i].count;
+    if (read < int64_t(sequence.result.promptTokens.size())) {
+      sequence.promptRead = read;
+      continue;
+    }
+    whole.push_back(&sequence);
+    sessions.push_back(&sequence.state.session);
+    counts.push_back(std::min(sessions.back()->boundary().rows,
+                              runner.model().module().sliding_window));
+  }
+  if (Status status = runner.tail(sessions, options.prefill); !status)
+    return status;
+  if (options.draftWidth > 0)
+    if (Status status = runner.draftContext(counts); !status)
+      return status;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    int64_t left = int64_t(whole[i]->result.promptTokens.size()) -
+                   whole[i]->promptRead;
+    if (Status status = finishChunk(*whole[i], i, left, /*outputs=*/1); !status)
+      return status;
+  }
+  return Status();
+}
+
+Status Generator::readChunk(const std::vector<Sequence *> &batch,
+                            int64_t limit) {
+  std::vector<SequenceInput> inputs = nextChunks(batch, limit);
+  if (readsInPhases())
+    return readChunkInPhases(batch, inputs);
+  std::vector<int64_t> counts;
+  for (const SequenceInput &input : inputs)
+    counts.push_back(input.count);
   if (Status status = runner.forward(inputs); !status)
     return status;
   // The draft layers read the features of this call, and draw nothing from it.
@@ -385,35 +433,4 @@ void Generator::finishStatistics() {
     stats.kvBytes += model.kvBytes(sequence.state.session.length());
   stats.peakMemoryBytes = peakMemoryBytes();
   stats.weightBytesRead = model.weights()->bytesRead();
-}
-
-Status dsflash::writeLogits(const std::string &path,
-                            const std::vector<SequenceResult> &results,
-                            int64_t vocab) {
-  std::vector<TensorView> views;
-  std::vector<std::vector<int32_t>> positions;
-  positions.reserve(results.size());
-  for (size_t i = 0; i < results.size(); ++i) {
-    const SequenceResult &result = results[i];
-    std::string prefix = sequencePrefix(int64_t(i), int64_t(results.size()));
-    auto add = [&](const char *name, const std::vector<int32_t> &ids) {
-      views.push_back(
-          {prefix + name, DType::I32, {int64_t(ids.size())}, ids.data()});
-    };
-    auto addLogits = [&](const char *name, const std::vector<float> &logits) {
-      views.push_back({prefix + name,
-                       DType::F32,
-                       {int64_t(logits.size()) / vocab, vocab},
-                       logits.data()});
-    };
-    positions.emplace_back(result.promptTokens.size());
-    std::iota(positions.back().begin(), positions.back().end(),
-              int32_t(result.firstPosition));
-    add("tokens", result.promptTokens);
-    add("positions", positions.back());
-    addLogits("logits", result.promptLogits);
-    add("generated", result.tokens);
-    addLogits("generated_logits", result.generatedLogits);
-  }
-  return writeSafetensors(path, views);
 }

@@ -75,6 +75,19 @@ void ModelRunner::addLookback(const Session &session, int64_t firstPosition) {
   }
 }
 
+void ModelRunner::startRows(const std::vector<SequenceInput> &inputs) {
+  rows.clear();
+  tokenIds.clear();
+  lookback.clear();
+  outputRows.clear();
+  firstOutput.clear();
+  for (const SequenceInput &input : inputs) {
+    rows.add(*input.session, input.session->length(), input.count);
+    tokenIds.insert(tokenIds.end(), input.tokens, input.tokens + input.count);
+    addLookback(*input.session, input.session->length());
+  }
+}
+
 Status ModelRunner::run(Entry entry, RowTable &table, int64_t outputs,
                         TensorBuffers buffers, ProbeObserver *observer) {
   setBuffer(buffers, Tensor::Sequence, table.sequence.data());
@@ -98,18 +111,14 @@ Status ModelRunner::run(Entry entry, RowTable &table, int64_t outputs,
 Status ModelRunner::forward(const std::vector<SequenceInput> &inputs) {
   if (Status status = checkInputs(inputs); !status)
     return status;
-  rows.clear();
-  tokenIds.clear();
-  lookback.clear();
-  outputRows.clear();
-  firstOutput.clear();
+  startRows(inputs);
+  int64_t end = 0;
   for (const SequenceInput &input : inputs) {
     assert(input.outputs <= input.count && "an output is a row");
-    rows.add(*input.session, input.session->length(), input.count);
-    tokenIds.insert(tokenIds.end(), input.tokens, input.tokens + input.count);
-    addLookback(*input.session, input.session->length());
+    assert(input.session->boundary().rows == 0 && "a tail is due");
+    end += input.count;
     firstOutput.push_back(int64_t(outputRows.size()));
-    for (int64_t i = rows.rows() - input.outputs; i < rows.rows(); ++i)
+    for (int64_t i = end - input.outputs; i < end; ++i)
       outputRows.push_back(int32_t(i));
   }
   if (rows.rows() == 0)
@@ -155,6 +164,103 @@ Status ModelRunner::replay(Session &session) {
   return compiled.drafts() ? draftContext({count}) : Status();
 }
 
+/// Keeps the last `limit` rows of what waits and `count` new ones.
+static void keepLast(std::vector<float> &kept, const float *rows, int64_t count,
+                     int64_t width, int64_t limit) {
+  int64_t added = std::min(count, limit);
+  auto before = std::min(int64_t(kept.size()) / width, limit - added);
+  kept.erase(kept.begin(), kept.end() - before * width);
+  kept.insert(kept.end(), rows + (count - added) * width, rows + count * width);
+}
+
+Status ModelRunner::prompt(const std::vector<SequenceInput> &inputs,
+                           Prefill prefill) {
+  if (Status status = checkInputs(inputs); !status)
+    return status;
+  startRows(inputs);
+  if (rows.rows() == 0)
+    return Status();
+  int64_t streamWidth = exec->rowElements(Tensor::Stream);
+  int64_t preWidth = exec->rowElements(Tensor::Pre);
+  stream.resize(size_t(rows.rows() * streamWidth));
+  pre.resize(size_t(rows.rows() * preWidth));
+  TensorBuffers buffers{};
+  setBuffer(buffers, Tensor::Tokens, tokenIds.data());
+  setBuffer(buffers, Tensor::Lookback, lookback.data());
+  setBuffer(buffers, Tensor::Stream, stream.data());
+  setBuffer(buffers, Tensor::Pre, pre.data());
+  if (Status status = run(Entry::Prompt, rows, 0, buffers); !status)
+    return status;
+
+  int64_t limit = exec->lastRows(prefill == Prefill::Bounded
+                                     ? Entry::BoundedTail
+                                     : Entry::Tail);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const SequenceInput &input = inputs[i];
+    Session::Boundary &boundary = input.session->boundary();
+    int64_t first = rows.extents[2 * i];
+    keepLast(boundary.stream, stream.data() + first * streamWidth, input.count,
+             streamWidth, limit);
+    keepLast(boundary.pre, pre.data() + first * preWidth, input.count, preWidth,
+             limit);
+    boundary.rows = std::min(boundary.rows + input.count, limit);
+    input.session->append(input.tokens, input.count);
+  }
+  return Status();
+}
+
+Status ModelRunner::tail(const std::vector<Session *> &sessions,
+                         Prefill prefill) {
+  rows.clear();
+  tokenIds.clear();
+  lookback.clear();
+  outputRows.clear();
+  firstOutput.clear();
+  stream.clear();
+  pre.clear();
+  for (Session *session : sessions) {
+    const Session::Boundary &boundary = session->boundary();
+    int64_t first = session->length() - boundary.rows;
+    rows.add(*session, first, boundary.rows);
+    tokenIds.insert(tokenIds.end(), session->tokens().begin() + first,
+                    session->tokens().end());
+    addLookback(*session, first);
+    stream.insert(stream.end(), boundary.stream.begin(), boundary.stream.end());
+    pre.insert(pre.end(), boundary.pre.begin(), boundary.pre.end());
+    firstOutput.push_back(int64_t(outputRows.size()));
+    outputRows.push_back(int32_t(outputRows.size()));
+  }
+  if (rows.rows() == 0)
+    return Status();
+  outputLogits.resize(outputRows.size() * size_t(vocab()));
+  features.resize(size_t(rows.rows() * exec->rowElements(Tensor::Features)));
+  TensorBuffers buffers{};
+  setBuffer(buffers, Tensor::Tokens, tokenIds.data());
+  setBuffer(buffers, Tensor::Lookback, lookback.data());
+  setBuffer(buffers, Tensor::Stream, stream.data());
+  setBuffer(buffers, Tensor::Pre, pre.data());
+  setBuffer(buffers, Tensor::Outputs, outputRows.data());
+  setBuffer(buffers, Tensor::Logits, outputLogits.data());
+  setBuffer(buffers, Tensor::Features, features.data());
+  // Less than a window behind earlier positions: those are in the rings.
+  int64_t window = exec->lastRows(Entry::BoundedTail);
+  bool bounded = prefill == Prefill::Bounded &&
+                 std::all_of(sessions.begin(), sessions.end(),
+                             [&](const Session *session) {
+                               int64_t waiting = session->boundary().rows;
+                               return waiting >= window ||
+                                      waiting == session->length();
+                             });
+  Entry entry = bounded ? Entry::BoundedTail : Entry::Tail;
+  if (Status status =
+          run(entry, rows, int64_t(outputRows.size()), buffers);
+      !status)
+    return status;
+  for (Session *session : sessions)
+    session->boundary() = {};
+  return Status();
+}
+
 const float *ModelRunner::logits(size_t input, int64_t output) const {
   return outputLogits.data() + (firstOutput[input] + output) * vocab();
 }
@@ -165,8 +271,11 @@ Status ModelRunner::draftContext(const std::vector<int64_t> &accepted) {
   contextFeatures.clear();
   for (size_t i = 0; i < accepted.size(); ++i) {
     Session &session = *rows.sessions[i];
-    contextRows.add(session, session.length() - accepted[i], accepted[i]);
-    auto first = features.begin() + rows.extents[2 * i] * width;
+    int64_t position = session.length() - accepted[i];
+    contextRows.add(session, position, accepted[i]);
+    int64_t start = rows.extents[2 * i];
+    int64_t row = start + position - rows.position[size_t(start)];
+    auto first = features.begin() + row * width;
     contextFeatures.insert(contextFeatures.end(), first,
                            first + accepted[i] * width);
   }

@@ -38,6 +38,7 @@ Result<Session> Session::fork(int64_t index) const {
   if (!copy)
     return copy;
   copy->history = history;
+  copy->waiting = waiting;
   for (int64_t i = 0; i < module->state_count; ++i) {
     const dsf_state &state = module->states[i];
     std::memcpy(copy->plane(state), plane(state),
@@ -56,6 +57,7 @@ Session &Session::operator=(Session &&other) noexcept {
   std::swap(module, other.module);
   std::swap(range, other.range);
   std::swap(history, other.history);
+  std::swap(waiting, other.waiting);
   return *this;
 }
 

@@ -110,10 +110,20 @@ const char *launch(dsf_simt_module *module, const char *kernel,
                                       dynamicSharedBytes, arguments));
 }
 
-const dsf_simt_functions kFunctions = {
-    DSF_SIMT_API_VERSION, createDevice, destroyDevice, setOptions, allocate,
-    release,              mapHost,      write,         read,       load,
-    unload,               parameters,   variable,      launch};
+const dsf_simt_functions kFunctions = {DSF_SIMT_API_VERSION,
+                                       createDevice,
+                                       destroyDevice,
+                                       setOptions,
+                                       allocate,
+                                       release,
+                                       mapHost,
+                                       write,
+                                       read,
+                                       load,
+                                       unload,
+                                       parameters,
+                                       variable,
+                                       launch};
 
 } // namespace
 

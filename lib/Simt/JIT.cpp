@@ -47,21 +47,20 @@ reachableFunctions(const ptx::Module &module, const ptx::Function &kernel) {
 // A kernel and its callees in one LLVM module; the callees are its own copies.
 static Result<KernelCodeInfo>
 translateKernel(const ptx::Module &module, const ptx::Function &kernel,
-                const KernelLayout &layout, bool instrumented, llvm::Module &into,
-                StringRef name) {
+                const KernelLayout &layout, bool instrumented,
+                llvm::Module &into, StringRef name) {
   auto functions = reachableFunctions(module, kernel);
   if (!functions)
     return functions.status();
   KernelCodeInfo info;
   Status errors;
-  KernelTranslation translation{module, into,  instrumented, layout.variables,
-                                info,   errors, {}};
+  KernelTranslation translation{
+      module, into, instrumented, layout.variables, info, errors, {}};
   LLVMContext &context = into.getContext();
   Type *pointer = PointerType::get(context, 0);
   for (const ptx::Function *function : *functions) {
     SmallVector<Type *> types(
-        function->isKernel ? 2
-                           : 1 + function->parameters + function->results,
+        function->isKernel ? 2 : 1 + function->parameters + function->results,
         pointer);
     auto *declared = Function::Create(
         FunctionType::get(Type::getVoidTy(context), types, false),
@@ -109,8 +108,7 @@ static Result<std::unique_ptr<orc::LLJIT>> createJIT() {
   if (!machine)
     return llvmStatus(machine.takeError());
   machine->setCodeGenOptLevel(CodeGenOptLevel::Less);
-  auto jit =
-      orc::LLJITBuilder().setJITTargetMachineBuilder(*machine).create();
+  auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(*machine).create();
   if (!jit)
     return llvmStatus(jit.takeError());
   // The C library, for fma and the like.
@@ -166,7 +164,8 @@ Result<CompiledKernel> JIT::compile(const ptx::Module &module,
   auto into = std::make_unique<llvm::Module>(kernel.name, *context);
   into->setDataLayout(jit->getDataLayout());
   into->setTargetTriple(jit->getTargetTriple());
-  auto info = translateKernel(module, kernel, layout, instrumented, *into, name);
+  auto info =
+      translateKernel(module, kernel, layout, instrumented, *into, name);
   if (!info)
     return info.status();
   auto machine = orc::JITTargetMachineBuilder::detectHost();

@@ -42,8 +42,7 @@ public:
   ~JIT();
   Result<CompiledKernel> compile(const ptx::Module &module,
                                  const ptx::Function &kernel,
-                                 const KernelLayout &layout,
-                                 bool instrumented);
+                                 const KernelLayout &layout, bool instrumented);
 
 private:
   std::unique_ptr<llvm::orc::LLJIT> jit;

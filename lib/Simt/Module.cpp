@@ -158,8 +158,7 @@ std::vector<KernelInfo> Module::kernels() const {
 
 const KernelInfo *Module::kernel(std::string_view name) const {
   auto found = implementation->kernels.find(name);
-  return found == implementation->kernels.end() ? nullptr
-                                                : &found->second.info;
+  return found == implementation->kernels.end() ? nullptr : &found->second.info;
 }
 
 uint64_t Module::variable(std::string_view name) const {
@@ -184,8 +183,7 @@ static Status checkLaunch(const KernelInfo &kernel, Dim3 grid, Dim3 block,
     status.add(kernel.name, "a grid cannot be " + text(grid) + " blocks");
   if (!fits(block, kMaxBlock) || block.count() > kMaxBlockThreads)
     status.add(kernel.name, "a block cannot be " + text(block) + " threads");
-  else if (kernel.maxThreads.x &&
-           block.count() > kernel.maxThreads.count())
+  else if (kernel.maxThreads.x && block.count() > kernel.maxThreads.count())
     status.add(kernel.name, "a block of " + text(block) +
                                 " threads exceeds .maxntid " +
                                 text(kernel.maxThreads));
@@ -197,8 +195,7 @@ static Status checkLaunch(const KernelInfo &kernel, Dim3 grid, Dim3 block,
 }
 
 Status Module::Impl::run(Kernel &kernel, Dim3 grid, Dim3 block,
-                         uint32_t dynamicShared,
-                         const void *const *arguments) {
+                         uint32_t dynamicShared, const void *const *arguments) {
   Options &options = device.options();
   bool instrumented = options.checks || options.counters;
   std::unique_ptr<CompiledKernel> &compiled = kernel.compiled[instrumented];
@@ -245,9 +242,9 @@ Status Module::launch(std::string_view name, Dim3 grid, Dim3 block,
   if (found == implementation->kernels.end())
     return Status::error(std::string(name), "no kernel of this name");
   Impl::Kernel &kernel = found->second;
-  if (Status status = checkLaunch(kernel.info, grid, block,
-                                  uint64_t(kernel.layout.sharedBytes) +
-                                      dynamicSharedBytes);
+  if (Status status =
+          checkLaunch(kernel.info, grid, block,
+                      uint64_t(kernel.layout.sharedBytes) + dynamicSharedBytes);
       !status)
     return status;
   return implementation->run(kernel, grid, block, dynamicSharedBytes,

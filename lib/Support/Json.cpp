@@ -102,6 +102,8 @@ private:
 /// Builds the document.
 class DocumentBuilder : public JsonReceiver {
 public:
+  explicit DocumentBuilder(size_t maxValues) : maxValues(maxValues) {}
+
   json root;
 
   bool key(string_t &name) override {
@@ -113,7 +115,14 @@ public:
     return true;
   }
 
-private:
+protected:
+  bool isInRoot() const { return parents.size() == 1; }
+  /// A new member takes the place of what the root had.
+  void startMember() {
+    root.clear();
+    left = maxValues;
+  }
+
   json *place(json value) {
     if (parents.empty()) {
       root = std::move(value);
@@ -129,11 +138,15 @@ private:
   }
 
   bool add(json scalar) override {
+    if (!takeOne())
+      return false;
     place(std::move(scalar));
     return true;
   }
 
   bool open(json container) override {
+    if (!takeOne())
+      return false;
     parents.push_back(place(std::move(container)));
     return true;
   }
@@ -143,8 +156,52 @@ private:
     return true;
   }
 
+private:
+  bool takeOne() {
+    return left-- > 0 ||
+           fail("more than " + std::to_string(maxValues) + " values");
+  }
+
+  size_t maxValues, left = maxValues;
   std::vector<json *> parents;
   json *member = nullptr;
+};
+
+/// Hands on the members of an object one by one.
+class ObjectReader : public DocumentBuilder {
+public:
+  ObjectReader(const JsonMember &take)
+      : DocumentBuilder(kMaxJsonValues), take(take) {}
+
+  bool key(string_t &name) override {
+    if (isInRoot())
+      startMember();
+    return DocumentBuilder::key(name);
+  }
+
+private:
+  bool add(json scalar) override {
+    if (depth() == 0)
+      return fail("expected an object");
+    return DocumentBuilder::add(std::move(scalar)) && handOn();
+  }
+
+  bool open(json container) override {
+    if (depth() == 0 && !container.is_object())
+      return fail("expected an object");
+    return DocumentBuilder::open(std::move(container));
+  }
+
+  bool close() override { return DocumentBuilder::close() && handOn(); }
+
+  /// When a member of the root is complete.
+  bool handOn() {
+    if (isInRoot())
+      take(root.begin().key(), root.begin().value());
+    return true;
+  }
+
+  const JsonMember &take;
 };
 
 /// Hands on the elements of a list one by one.
@@ -174,6 +231,42 @@ private:
   const std::function<void(const json &)> &element;
 };
 
+/// The last string or number that begins more than kMaxJsonToken bytes before
+/// the next one or the end, or null. The lexer keeps all text from where one
+/// begins, several times.
+const char *findLongToken(std::string_view text) {
+  const char *begin = text.data(), *end = begin + text.size(), *start = begin;
+  bool inString = false, inNumber = false;
+  for (const char *c = begin; c != end; ++c) {
+    if (size_t(c - start) > kMaxJsonToken)
+      return start;
+    bool isQuote = *c == '"';
+    bool isNumber = !inString && (*c == '-' || (*c >= '0' && *c <= '9'));
+    if ((isQuote && !inString) || (isNumber && !inNumber))
+      start = c;
+    inNumber = isNumber ||
+               (inNumber && (*c == '.' || *c == 'e' || *c == 'E' || *c == '+'));
+    if (inString && *c == '\\' && c + 1 != end)
+      ++c;
+    else if (isQuote)
+      inString = !inString;
+  }
+  return size_t(end - start) > kMaxJsonToken ? start : nullptr;
+}
+
+/// "where:line:column: why" for a place in a text.
+Status errorAt(std::string_view text, std::string_view where, const char *place,
+               const std::string &why) {
+  const char *begin = text.data();
+  const char *lineStart = std::find(std::make_reverse_iterator(place),
+                                    std::make_reverse_iterator(begin), '\n')
+                              .base();
+  return Status::error(std::string(where) + ":" +
+                           std::to_string(1 + std::count(begin, place, '\n')) +
+                           ":" + std::to_string(1 + (place - lineStart)),
+                       why);
+}
+
 Status parseWith(JsonReceiver &receiver, std::string_view text,
                  std::string_view where) {
   if (text.size() > kMaxJsonBytes)
@@ -181,26 +274,25 @@ Status parseWith(JsonReceiver &receiver, std::string_view text,
                          "JSON text of " + std::to_string(text.size()) +
                              " bytes, at most " +
                              std::to_string(kMaxJsonBytes) + " are read");
+  if (const char *place = findLongToken(text))
+    return errorAt(text, where, place,
+                   "no other string or number within " +
+                       std::to_string(kMaxJsonToken) + " bytes");
   const char *begin = text.data(), *reached = begin;
   bool ok = json::sax_parse(CountingIterator(begin, reached),
                             CountingIterator(begin + text.size(), reached),
                             &receiver);
   if (ok)
     return Status();
-  const char *last = reached == begin ? begin : reached - 1;
-  const char *lineStart = std::find(std::make_reverse_iterator(last),
-                                    std::make_reverse_iterator(begin), '\n')
-                              .base();
-  return Status::error(std::string(where) + ":" +
-                           std::to_string(1 + std::count(begin, last, '\n')) +
-                           ":" + std::to_string(1 + (last - lineStart)),
-                       receiver.fault);
+  return errorAt(text, where, reached == begin ? begin : reached - 1,
+                 receiver.fault);
 }
 
 } // namespace
 
-Result<json> dsflash::parseJson(std::string_view text, std::string_view where) {
-  DocumentBuilder builder;
+Result<json> dsflash::parseJson(std::string_view text, std::string_view where,
+                                size_t maxValues) {
+  DocumentBuilder builder(maxValues);
   if (Status status = parseWith(builder, text, where); !status)
     return status;
   return std::move(builder.root);
@@ -213,9 +305,15 @@ dsflash::parseJsonList(std::string_view text, std::string_view where,
   return parseWith(reader, text, where);
 }
 
-Result<json> dsflash::readJsonFile(const std::string &path) {
+Status dsflash::parseJsonObject(std::string_view text, std::string_view where,
+                                const JsonMember &take) {
+  ObjectReader reader(take);
+  return parseWith(reader, text, where);
+}
+
+Result<json> dsflash::readJsonFile(const std::string &path, size_t maxValues) {
   Result<MappedFile> file = MappedFile::open(path);
   if (!file)
     return file.status();
-  return parseJson(file->text(), path);
+  return parseJson(file->text(), path, maxValues);
 }

@@ -4,6 +4,7 @@
 #include "dsflash/Support/Json.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 using namespace dsflash;
@@ -26,6 +27,10 @@ constexpr DTypeRow kDTypes[] = {
 };
 
 constexpr size_t kLengthBytes = 8;
+/// Of a tensor; more would not describe a weight.
+constexpr size_t kMaxRank = 4;
+/// Of one file; a header that is all wrong is not repeated as a message.
+constexpr size_t kMaxListedFaults = 100;
 
 /// Bytes of a tensor, or nothing if they do not fit 63 bits.
 std::optional<uint64_t> tensorBytes(DType dtype,
@@ -52,10 +57,11 @@ std::optional<int64_t> asCount(const json &value) {
   return value.get<int64_t>();
 }
 
-/// Reads a list of counts; false if it is anything else.
+/// Reads a list of at most kMaxRank counts; false if it is anything else.
 bool readCounts(const json &list, std::vector<int64_t> &counts) {
-  if (!list.is_array())
+  if (!list.is_array() || list.size() > kMaxRank)
     return false;
+  counts.reserve(list.size());
   for (const json &value : list) {
     std::optional<int64_t> count = asCount(value);
     if (!count)
@@ -81,7 +87,8 @@ Status readEntry(const std::string &where, const json &entry,
     return Status::error(where, "unknown dtype " + dtype.dump());
   tensor.dtype = *known;
   if (!readCounts(entry["shape"], tensor.shape))
-    return Status::error(where, "shape is not a list of sizes");
+    return Status::error(where, "shape is not a list of at most " +
+                                    std::to_string(kMaxRank) + " sizes");
   std::vector<int64_t> range;
   if (!readCounts(entry["data_offsets"], range) || range.size() != 2)
     return Status::error(where, "data_offsets is not a pair of offsets");
@@ -106,30 +113,44 @@ Status readEntry(const std::string &where, const json &entry,
   return {};
 }
 
-/// The data must be covered from its first to its last byte, each byte once.
-Status checkCover(const std::string &path,
-                  const std::vector<TensorInfo> &tensors, uint64_t dataBytes) {
-  std::vector<const TensorInfo *> order;
-  for (const TensorInfo &tensor : tensors)
-    order.push_back(&tensor);
-  std::sort(order.begin(), order.end(),
-            [](const TensorInfo *a, const TensorInfo *b) {
-              return std::tie(a->begin, a->end) < std::tie(b->begin, b->end);
+/// Orders tensors by their names, each of which may be there once.
+Status sortByName(const std::string &path, std::vector<TensorInfo> &tensors) {
+  std::sort(
+      tensors.begin(), tensors.end(),
+      [](const TensorInfo &a, const TensorInfo &b) { return a.name < b.name; });
+  auto twice = std::adjacent_find(tensors.begin(), tensors.end(),
+                                  [](const TensorInfo &a, const TensorInfo &b) {
+                                    return a.name == b.name;
+                                  });
+  return twice == tensors.end() ? Status()
+                                : Status::error(path + ": " + twice->name,
+                                                "tensor is given twice");
+}
+
+/// Orders tensors by their places. The data must be covered from its first to
+/// its last byte, each byte once.
+Status checkCover(const std::string &path, std::vector<TensorInfo> &tensors,
+                  uint64_t dataBytes) {
+  std::sort(tensors.begin(), tensors.end(),
+            [](const TensorInfo &a, const TensorInfo &b) {
+              return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
             });
   Status status;
   uint64_t covered = 0;
-  for (const TensorInfo *tensor : order) {
-    if (tensor->begin < covered)
-      status.add(path + ": " + tensor->name,
+  for (const TensorInfo &tensor : tensors) {
+    if (status.faults().size() == kMaxListedFaults)
+      return status;
+    if (tensor.begin < covered)
+      status.add(path + ": " + tensor.name,
                  "overlaps the tensor before it, byte " +
-                     std::to_string(tensor->begin) + " is taken up to " +
+                     std::to_string(tensor.begin) + " is taken up to " +
                      std::to_string(covered));
-    else if (tensor->begin > covered)
-      status.add(path + ": " + tensor->name,
+    else if (tensor.begin > covered)
+      status.add(path + ": " + tensor.name,
                  "bytes " + std::to_string(covered) + " to " +
-                     std::to_string(tensor->begin) +
+                     std::to_string(tensor.begin) +
                      " before it belong to no tensor");
-    covered = std::max(covered, tensor->end);
+    covered = std::max(covered, tensor.end);
   }
   if (covered != dataBytes)
     status.add(path, std::to_string(dataBytes - covered) +
@@ -186,34 +207,56 @@ Status SafetensorsFile::readHeader(const std::string &path) {
   dataStart = kLengthBytes + length;
   uint64_t dataBytes = file.size() - dataStart;
 
-  Result<json> header =
-      parseJson(file.text().substr(kLengthBytes, length), path + ": header");
-  if (!header)
-    return header.status();
-  if (!header->is_object())
-    return Status::error(path + ": header", "expected an object");
+  std::string_view header = file.text().substr(kLengthBytes, length);
+  std::string where = path + ": header";
   Status status;
-  for (const auto &[name, entry] : header->items()) {
-    if (name == "__metadata__") {
-      if (!entry.is_object()) {
-        status.add(path + ": __metadata__", "expected an object");
-        continue;
-      }
-      for (const auto &[key, text] : entry.items()) {
-        if (text.is_string())
-          notes[key] = text.get<std::string>();
-        else
-          status.add(path + ": __metadata__/" + key, "expected a string");
-      }
-      continue;
-    }
-    TensorInfo tensor;
-    tensor.name = name;
-    status.add(readEntry(path + ": " + name, entry, dataBytes, tensor));
-    entries.push_back(std::move(tensor));
-  }
+  auto readAll = [&](const std::function<void(TensorInfo)> &keep) {
+    notes.clear();
+    return parseJsonObject(
+        header, where, [&](const std::string &name, const json &member) {
+          bool isNotes = name == "__metadata__";
+          TensorInfo tensor;
+          Status fault = isNotes ? readNotes(path, member)
+                                 : readEntry(path + ": " + name, member,
+                                             dataBytes, tensor);
+          if (status.faults().size() < kMaxListedFaults)
+            status.add(fault);
+          tensor.name = name;
+          if (fault && !isNotes)
+            keep(std::move(tensor));
+        });
+  };
+  // Counted first, so that no entry is copied as their number grows.
+  size_t count = 0;
+  if (Status parsed = readAll([&](const TensorInfo &) { ++count; }); !parsed)
+    return parsed;
+  if (!status)
+    return status;
+  entries.reserve(count);
+  status.add(readAll(
+      [&](TensorInfo tensor) { entries.push_back(std::move(tensor)); }));
+  if (status)
+    status = sortByName(path, entries);
   if (status)
     status = checkCover(path, entries, dataBytes);
+  if (status)
+    status = sortByName(path, entries);
+  return status;
+}
+
+Status SafetensorsFile::readNotes(const std::string &path,
+                                  const json &metadata) {
+  if (!metadata.is_object())
+    return Status::error(path + ": __metadata__", "expected an object");
+  if (!notes.empty())
+    return Status::error(path + ": __metadata__", "is given twice");
+  Status status;
+  for (const auto &[key, text] : metadata.items()) {
+    if (text.is_string())
+      notes[key] = text.get<std::string>();
+    else
+      status.add(path + ": __metadata__/" + key, "expected a string");
+  }
   return status;
 }
 

@@ -46,7 +46,9 @@ Result<std::vector<int32_t>> dsflash::parseTokens(std::string_view text,
                                                   int64_t vocab) {
   TokenFaults faults(where);
   std::vector<int32_t> ids;
-  ids.reserve(size_t(std::count(text.begin(), text.end(), ',')) + 1);
+  // An id and its comma are two bytes or more.
+  ids.reserve(std::min(size_t(std::count(text.begin(), text.end(), ',')) + 1,
+                       text.size() / 2 + 1));
   size_t position = 0;
   Status parsed = parseJsonList(text, where, [&](const json &id) {
     if (!id.is_number_integer())

@@ -17,6 +17,10 @@ using nlohmann::json;
 
 namespace {
 
+/// Values of a tokenizer.json: a token is one and a merge three; the largest
+/// that are in use have a few hundred thousand of each.
+constexpr size_t kMaxTokenizerValues = size_t(1) << 23;
+
 /// A member that is there and not null, or nullptr.
 const json *find(const json &object, const char *key) {
   if (!object.is_object())
@@ -360,10 +364,10 @@ static Result<Tokenizer> build(const Result<json> &document,
 }
 
 Result<Tokenizer> Tokenizer::load(const std::string &path) {
-  return build(readJsonFile(path), path);
+  return build(readJsonFile(path, kMaxTokenizerValues), path);
 }
 
 Result<Tokenizer> Tokenizer::parse(std::string_view json,
                                    const std::string &where) {
-  return build(parseJson(json, where), where);
+  return build(parseJson(json, where, kMaxTokenizerValues), where);
 }

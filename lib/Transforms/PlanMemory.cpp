@@ -136,6 +136,11 @@ FailureOr<int64_t> Planner::getFactor(Value index) {
         if (succeeded(rest) && *constant >= 0)
           return *rest * *constant;
       }
+  // Not more than either.
+  if (auto least = dyn_cast_or_null<arith::MinSIOp>(op))
+    for (Value bound : least->getOperands())
+      if (FailureOr<int64_t> factor = getFactor(bound); succeeded(factor))
+        return factor;
   return failure();
 }
 

@@ -1,10 +1,11 @@
 """Checks saved sessions: what a replay computes against the oracle, and the bits that saving may not change.
 
-    check_sessions.py BIN_DIR WORK_DIR MODEL ideal|reference
+    check_sessions.py BIN_DIR WORK_DIR MODEL ideal|reference LIBDSFLASH
 
 `replay.safetensors` of the model: the oracle read `kept` tokens, replayed their last window and read the others.
 """
 
+import ctypes
 import pathlib
 import sys
 
@@ -81,6 +82,61 @@ def check_forks(sessions, report):
         same_bits(report, f"fork {i} of 3", batch[f"p{i}.generated_logits"], alone["generated_logits"])
 
 
+class Library:
+    """Sessions through the C API."""
+
+    def __init__(self, path, artifact, vocab):
+        self.lib, self.vocab, self.model = ctypes.CDLL(str(path)), vocab, ctypes.c_void_p()
+        self.lib.dsf_session_logits.restype = ctypes.POINTER(ctypes.c_float)
+        self.lib.dsf_last_error.restype = ctypes.c_char_p
+        self.call("dsf_model_open", str(artifact).encode(), None, ctypes.byref(self.model))
+
+    def call(self, function, *arguments):
+        if getattr(self.lib, function)(*arguments):
+            raise SystemExit(f"{function}: {self.lib.dsf_last_error().decode()}")
+
+    def create(self):
+        session = ctypes.c_void_p()
+        self.call("dsf_session_create", self.model, None, ctypes.byref(session))
+        return session
+
+    def restore(self, path):
+        session = ctypes.c_void_p()
+        self.call("dsf_session_restore", self.model, None, str(path).encode(), ctypes.byref(session))
+        return session
+
+    def fork(self, session):
+        copy = ctypes.c_void_p()
+        self.call("dsf_session_fork", session, None, ctypes.byref(copy))
+        return copy
+
+    def feed(self, session, tokens, more=False):
+        """The logits of the last token."""
+        ids = (ctypes.c_int32 * len(tokens))(*map(int, tokens))
+        self.call("dsf_session_feed", session, ids, ctypes.c_size_t(len(tokens)), int(more))
+        if not more:
+            return np.ctypeslib.as_array(self.lib.dsf_session_logits(session), (self.vocab,)).copy()
+
+
+def check_dropping(library, sessions, report):
+    """A sequence that is taken back equals one that was saved there; a fork equals its trunk."""
+    file = sessions.file("dropped")
+    for length in (1, 5, 8, 9, 23, 36):
+        saved, dropped = library.create(), library.create()
+        library.feed(saved, sessions.tokens[:length], more=True)
+        library.call("dsf_session_save", saved, str(file).encode())
+        library.feed(dropped, sessions.tokens)
+        library.call("dsf_session_truncate", dropped, ctypes.c_int64(length))
+        restored = library.restore(file)
+        for step, token in enumerate(sessions.tokens[length : length + 3]):
+            same_bits(report, f"taken back to {length}, step {step}", library.feed(dropped, [token]), library.feed(restored, [token]))
+    trunk = library.create()
+    library.feed(trunk, sessions.tokens[:30])
+    fork = library.fork(trunk)
+    for token in sessions.tokens[30:33]:
+        same_bits(report, "fork", library.feed(fork, [token]), library.feed(trunk, [token]))
+
+
 def check_size(sessions, report):
     sizes = []
     for length in (20, 40):
@@ -92,7 +148,7 @@ def check_size(sessions, report):
 
 
 def main():
-    bin_dir, work_dir, model, mode = sys.argv[1:]
+    bin_dir, work_dir, model, mode, library = sys.argv[1:]
     model = pathlib.Path(model)
     tools, report = Tools(bin_dir, work_dir), Report()
     golden = safetensors.read(model / "replay.safetensors")
@@ -104,6 +160,8 @@ def main():
     check_short(sessions, tools.config(model)["sliding_window"], report)
     check_forks(sessions, report)
     check_size(sessions, report)
+    library = Library(library, sessions.artifact, tools.config(model)["vocab_size"])
+    check_dropping(library, sessions, report)
     sys.exit(report.failed > 0)
 
 

@@ -64,9 +64,29 @@ static int64_t getRowBytes(StateTypeInterface state) {
          state.getRowFormat().getScaleCount(elements);
 }
 
+/// What waits in a session between encoder and decoder tail.
+static int64_t getBoundaryBytes(ModuleOp module) {
+  auto tail = module.lookupSymbol<func::FuncOp>("tail");
+  auto rows =
+      tail ? tail->getAttrOfType<IntegerAttr>(lastRowsAttrName) : nullptr;
+  if (!rows)
+    return 0;
+  int64_t rowBytes = 0;
+  for (BlockArgument argument : tail.getArguments()) {
+    auto name = tail.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  nameAttrName);
+    if (!name || (name != "stream" && name != "pre"))
+      continue;
+    auto type = cast<MemRefType>(argument.getType());
+    rowBytes += ShapedType::getNumElements(type.getShape().drop_front()) *
+                type.getElementTypeBitWidth() / 8;
+  }
+  return rows.getInt() * rowBytes;
+}
+
 static ordered_json describeMemory(ModuleOp module) {
   double perToken = 0;
-  int64_t fixed = 0;
+  int64_t fixed = getBoundaryBytes(module);
   for (const auto &[name, state] : getStates(module)) {
     if (int64_t positions = state.getPositionsPerRow())
       perToken += double(getRowBytes(state)) / positions;

@@ -63,7 +63,8 @@ json describeEntry(const dsf_entry &entry) {
   return {{"name", entry.name},
           {"tensors", tensors},
           {"workspace_row_bytes", entry.workspace_row_bytes},
-          {"workspace_fixed_bytes", entry.workspace_fixed_bytes}};
+          {"workspace_fixed_bytes", entry.workspace_fixed_bytes},
+          {"last_rows", entry.last_rows}};
 }
 
 json describeWeight(const dsf_weight &weight) {
@@ -92,9 +93,21 @@ json describeAll(const Row *rows, int64_t count, Function describe) {
   return list;
 }
 
+/// What waits in a session between encoder and decoder tail.
+int64_t boundaryBytes(const Model &model) {
+  const dsf_entry *tail = model.findEntry("tail");
+  int64_t rowElements = 0;
+  for (int64_t i = 0; tail && i < tail->tensor_count; ++i) {
+    std::string name = tail->tensors[i].name;
+    if (name == "stream" || name == "pre")
+      rowElements += tail->tensors[i].row_elements;
+  }
+  return tail ? tail->last_rows * rowElements * int64_t(sizeof(float)) : 0;
+}
+
 json describeMemory(const Model &model) {
   const dsf_module &module = model.module();
-  int64_t weights = 0, fixed = 0, rowBytes = 0, fixedBytes = 0;
+  int64_t weights = 0, fixed = boundaryBytes(model), rowBytes = 0, fixedBytes = 0;
   for (int64_t i = 0; i < module.weight_count; ++i)
     weights += weightBytes(module.weights[i]);
   for (int64_t i = 0; i < module.state_count; ++i)

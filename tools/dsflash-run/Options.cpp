@@ -253,6 +253,10 @@ private:
           throw CLI::ExcludesError("--chat", other);
     if (isGreedy)
       options.generation.sampling.temperature = 0;
+    options.generation.prefill = options.prefill == "full" ? Prefill::Full
+                                 : options.prefill == "bounded"
+                                     ? Prefill::Bounded
+                                     : Prefill::Exact;
     options.generation.keepLogits = !options.logitsFile.empty();
     options.draftWidth = parseDraft(draft);
     options.repeatable = !isGreedy && app.count("--seed");

@@ -6,6 +6,7 @@
 #include "Options.h"
 
 #include "dsflash/Runtime/Generator.h"
+#include "dsflash/Runtime/LogitsFile.h"
 #include "dsflash/Runtime/Model.h"
 #include "dsflash/Support/MappedFile.h"
 #include "dsflash/Support/OutputFile.h"
@@ -29,13 +30,6 @@ int fail(const Status &status) {
   for (const std::string &fault : status.faults())
     std::cerr << "dsflash-run: error: " << fault << "\n";
   return 1;
-}
-
-Status checkSupported(const Options &options) {
-  if (options.prefill == "bounded")
-    return Status::error("--prefill", "compiled models have no bounded prompt "
-                                      "reading; use full or exact");
-  return Status();
 }
 
 /// Ids of a text prompt: behind BOS as it is, or as a chat with one message.
@@ -265,8 +259,6 @@ int runTool(Options options) {
     Status status = runFunction(options.function, options.threads);
     return status.ok() ? 0 : fail(status);
   }
-  if (Status status = checkSupported(options); !status)
-    return fail(status);
   auto start = std::chrono::steady_clock::now();
   Result<std::unique_ptr<Model>> model = Model::open(options.model);
   if (!model)

@@ -18,7 +18,7 @@ TEST(ModuleABI, Sizes) {
   EXPECT_EQ(sizeof(dsf_env), 40u);
   EXPECT_EQ(sizeof(dsf_call), 64u);
   EXPECT_EQ(sizeof(dsf_tensor), 32u);
-  EXPECT_EQ(sizeof(dsf_entry), 48u);
+  EXPECT_EQ(sizeof(dsf_entry), 56u);
   EXPECT_EQ(sizeof(dsf_weight), 80u);
   EXPECT_EQ(sizeof(dsf_state), 40u);
   EXPECT_EQ(sizeof(dsf_probe), 40u);

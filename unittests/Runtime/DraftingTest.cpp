@@ -19,7 +19,8 @@ protected:
     Result<Session> session = Session::create(model->module(), index);
     EXPECT_TRUE(session.ok());
     DecodeState state{std::move(*session), Sampler(options), last, {}, {}};
-    compute(state.session, prompt);
+    if (!prompt.empty())
+      compute(state.session, prompt);
     return state;
   }
 
@@ -59,6 +60,29 @@ TEST_F(DraftingTest, RollbackIsAsIfNothingHadBeen) {
   EXPECT_EQ(
       std::vector<float>(runner->logits(0, 0), runner->logits(0, 0) + kVocab),
       fakeLogits({0, 50, 51, 60, 99}));
+}
+
+// A prompt, a decode step and the check of drafts in one call.
+TEST_F(DraftingTest, MixedRowsInOneCall) {
+  openRunner();
+  std::vector<std::vector<int32_t>> before = {{}, {0, 9, 9}, {4}},
+                                    rows = {{0, 50, 51, 52}, {7}, {8, 9, 10}};
+  std::vector<DecodeState> states;
+  std::vector<SequenceInput> inputs;
+  for (size_t i = 0; i < 3; ++i)
+    states.push_back(start(before[i], 0, greedyOptions(), int64_t(i)));
+  for (size_t i = 0; i < 3; ++i)
+    inputs.push_back({&states[i].session, rows[i].data(),
+                      int64_t(rows[i].size()), int64_t(rows[i].size())});
+  ASSERT_TRUE(runner->forward(inputs).ok());
+  for (size_t i = 0; i < 3; ++i) {
+    std::vector<int32_t> text = before[i];
+    for (size_t row = 0; row < rows[i].size(); ++row) {
+      text.push_back(rows[i][row]);
+      const float *logits = runner->logits(i, int64_t(row));
+      EXPECT_EQ(std::vector<float>(logits, logits + kVocab), fakeLogits(text));
+    }
+  }
 }
 
 TEST_F(DraftingTest, BadTokensNameTheirPosition) {
@@ -297,46 +321,6 @@ TEST_F(DraftingTest, NoDraftsAtTheEndOfThePositions) {
   }
   EXPECT_EQ(text, fakeGreedy(prompt, 5));
   EXPECT_EQ(loop.counts().steps, 4);
-}
-
-TEST(DraftSchedule, MaximizesTokensASecond) {
-  // 1/2, 2/3, 2.5/4.
-  EXPECT_EQ(verifiedLength({1, 0.5}, {1, 1, 1}), 1);
-  // 1/4, 1.75/4.5, 2.3125/5, 2.5938/5.5, 2.7344/6.
-  EXPECT_EQ(verifiedLength({0.75, 0.75, 0.5, 0.5}, {2, 2, 0.5}), 3);
-  // Rows that cost nothing; drafts that never stand; no drafts.
-  EXPECT_EQ(verifiedLength({0.9f, 0.1f, 0.01f}, {1, 1, 0}), 3);
-  EXPECT_EQ(verifiedLength({0, 1, 1}, {1, 1, 0.1}), 0);
-  EXPECT_EQ(verifiedLength({}, {1, 1, 1}), 0);
-}
-
-TEST(DraftSchedule, EqualsASearchOverAllLengths) {
-  Sampler sampler({});
-  for (int trial = 0; trial < 1000; ++trial) {
-    std::vector<float> confidences(5);
-    for (float &confidence : confidences)
-      confidence = float(sampler.uniform());
-    StepCosts costs{sampler.uniform(), sampler.uniform() + 0.1,
-                    sampler.uniform() / 2};
-    double survival = 1, tokens = 1, best = 1 / (costs.draft + costs.verify(0));
-    int64_t length = 0;
-    for (int64_t i = 1; i <= 5; ++i) {
-      survival *= confidences[size_t(i) - 1];
-      tokens += survival;
-      double rate = tokens / (costs.draft + costs.verify(i));
-      if (rate > best) {
-        best = rate;
-        length = i;
-      }
-    }
-    EXPECT_EQ(verifiedLength(confidences, costs), length);
-  }
-}
-
-TEST(DraftSchedule, DraftsThatCannotPay) {
-  EXPECT_TRUE(isWorthDrafting(5, {1, 1, 0.5}));
-  EXPECT_FALSE(isWorthDrafting(5, {1, 1, 1}));
-  EXPECT_FALSE(isWorthDrafting(1, {1, 1, 0.1}));
 }
 
 TEST_F(DraftingTest, MeasuresItsCosts) {

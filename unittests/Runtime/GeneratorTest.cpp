@@ -3,6 +3,7 @@
 #include "FakeArtifact.h"
 
 #include "dsflash/Runtime/Generator.h"
+#include "dsflash/Runtime/LogitsFile.h"
 
 #include <nlohmann/json.hpp>
 

@@ -4,6 +4,10 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <cstring>
+#include <sys/mman.h>
+
 using namespace dsflash;
 
 namespace {
@@ -19,6 +23,62 @@ TEST(Session, ReservesWithoutUsing) {
   EXPECT_EQ(bytes[0], 0);
   EXPECT_EQ(bytes[module.state_bytes - 1], 0);
   bytes[module.state_bytes / 2] = 1;
+}
+
+/// The state of the published plan (SPEC section 1): owners at 2, 8, 14 with
+/// ratio 2 and 20 with ratio 1, rings of 43 layers with a draft block to spare.
+class PublishedPlan {
+public:
+  PublishedPlan() {
+    add(43 * 133, 512 + 16, 0);
+    for (int64_t ratio : {2, 2, 2, 1}) {
+      add(kPositions / ratio, 256, ratio);
+      add(kPositions / ratio, 32, ratio);
+      add(kPositions / ratio, 64, ratio);
+      add(kPositions / ratio, 4, ratio);
+      if (ratio > 1)
+        add(8, 2 * 512 * 4, 0);
+    }
+    module.states = states.data();
+    module.state_count = int64_t(states.size());
+    module.max_positions = kPositions;
+  }
+
+  /// Resident bytes of a session in which these many positions were written.
+  int64_t residentBytes(int64_t positions) const {
+    Result<Session> session = Session::create(module);
+    EXPECT_TRUE(session.ok());
+    for (const dsf_state &state : states)
+      for (int64_t row = 0; row < usedRows(state, positions); ++row)
+        std::memset(session->plane(state) + row * state.row_bytes, 1,
+                    size_t(state.row_bytes));
+    std::vector<unsigned char> pages(size_t(module.state_bytes / 4096));
+    EXPECT_EQ(mincore(session->state(), size_t(module.state_bytes),
+                      pages.data()),
+              0);
+    return 4096 * std::count_if(pages.begin(), pages.end(),
+                                [](unsigned char page) { return page & 1; });
+  }
+
+  dsf_module module{};
+
+private:
+  static constexpr int64_t kPositions = 1 << 20;
+  void add(int64_t rows, int64_t rowBytes, int64_t ratio) {
+    states.push_back({"plane", module.state_bytes, rowBytes, rows, ratio});
+    module.state_bytes += (rows * rowBytes + 4095) / 4096 * 4096;
+  }
+  std::vector<dsf_state> states;
+};
+
+TEST(Session, GrowsByWhatItsTokensTake) {
+  PublishedPlan plan;
+  int64_t one = plan.residentBytes(1);
+  EXPECT_LT(one, 64 << 20);
+  int64_t few = plan.residentBytes(4096), many = plan.residentBytes(65536);
+  // A page more or less for each of the 16 planes that grow.
+  EXPECT_NEAR(double(many - few), 890.0 * (65536 - 4096), 16 * 4096);
+  EXPECT_NEAR(double(few - one), 890.0 * 4095, 16 * 4096);
 }
 
 TEST(Session, AppendAndTruncate) {

@@ -158,8 +158,7 @@ TEST(SimtLaunch, EveryInstructionThatIsNotModelledIsListed) {
                    "a.ptx")
           .status();
   ASSERT_EQ(status.faults().size(), 2u);
-  EXPECT_EQ(status.faults()[0],
-            "a.ptx:15: 'wmma.load.a.sync' is not modelled");
+  EXPECT_EQ(status.faults()[0], "a.ptx:15: 'wmma.load.a.sync' is not modelled");
   EXPECT_EQ(status.faults()[1],
             "a.ptx:17: 'add.rn.nonsense.f32' is not modelled");
 }

@@ -38,7 +38,8 @@ inline std::string kernelText(const std::string &body,
 .reg .b64 %fd<9>;
 ld.param.u64 %rd0, [k_out];
 mov.u32 %r0, %tid.x;
-)" + body + "\nret;\n}\n";
+)" + body +
+         "\nret;\n}\n";
 }
 
 } // namespace dsflash::simt

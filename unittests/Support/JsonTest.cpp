@@ -90,4 +90,41 @@ TEST(Json, FilesThatCannotBeRead) {
   EXPECT_EQ(readJsonFile("/").status().str(), "/: not a regular file");
 }
 
+TEST(Json, MembersOneByOne) {
+  std::string seen;
+  auto take = [&](const std::string &name, const nlohmann::json &value) {
+    seen += name + "=" + value.dump() + ";";
+  };
+  EXPECT_TRUE(
+      parseJsonObject(R"({"a": 1, "b": {"c": [2, {}]}, "a": []})", "f", take)
+          .ok());
+  EXPECT_EQ(seen, R"(a=1;b={"c":[2,{}]};a=[];)");
+  EXPECT_TRUE(parseJsonObject("{}", "f", take).ok());
+  EXPECT_EQ(parseJsonObject("[]", "f", take).str(),
+            "f:1:1: expected an object");
+  EXPECT_EQ(parseJsonObject("3", "f", take).str(), "f:1:1: expected an object");
+  EXPECT_EQ(parseJsonObject("{\"a\": {\"b\": 1, \"b\": 2}}", "f", take).str(),
+            "f:1:18: key \"b\" is given twice");
+}
+
+TEST(Json, WhatWouldTakeMuchMemory) {
+  std::string list = "[";
+  for (size_t i = 1; i < kMaxJsonValues; ++i)
+    list += i > 1 ? ",0" : "0";
+  EXPECT_TRUE(parseJson(list + "]", "f").ok());
+  EXPECT_NE(parseJson(list + ",0]", "f")
+                .status()
+                .str()
+                .find("more than 16384 values"),
+            std::string::npos);
+  EXPECT_TRUE(parseJson(list + ",0]", "f", kMaxJsonValues + 1).ok());
+
+  std::string text(kMaxJsonToken - 2, 'a');
+  EXPECT_TRUE(parseJson("\"" + text + "\"", "f").ok());
+  EXPECT_EQ(parseJson("[1,\"" + text + "\"]", "f").status().str(),
+            "f:1:4: no other string or number within 262144 bytes");
+  EXPECT_FALSE(
+      parseJson("[" + std::string(kMaxJsonToken, ' ') + "]", "f").ok());
+}
+
 } // namespace

@@ -110,8 +110,9 @@ typedef struct dsf_entry {
   int64_t tensor_count;
   int64_t workspace_row_bytes;
   int64_t workspace_fixed_bytes;
+  int64_t last_rows; /* of a sequence, all that it needs; 0: any number */
 } dsf_entry;
-DSF_STATIC_ASSERT(sizeof(dsf_entry) == 48, "dsf_entry");
+DSF_STATIC_ASSERT(sizeof(dsf_entry) == 56, "dsf_entry");
 
 /* A parameter: one checkpoint tensor for each of its layers and experts.
  *

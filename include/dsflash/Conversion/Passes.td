@@ -56,12 +56,14 @@ def LowerMathPass : Pass<"dsflash-lower-math", "::mlir::ModuleOp"> {
     With `libm=false` these two are computed in f64 instead, right for angles below 2^30.
     Narrowing to bf16 becomes integer arithmetic, and i1, i8, i16 and i32 go to bf16 in one rounding. Without `fuse-multiply-add`, for processors that lack the
     instruction, `math.fma` and `vector.fma` become a multiplication and an addition. `dsflash.decode_e2m1` becomes
-    arithmetic, or for `look-up-lanes` = 16 (AVX-512) or 8 (AVX2) a look-up in a register.
+    arithmetic, or for `look-up-lanes` = 16 (AVX-512) or 8 (AVX2) a look-up in a register, and
+    `dsflash.decode_e4m3` of 64 codes one in four registers if `look-up-bytes` (AVX-512 VBMI).
   }];
   let options = [
     Option<"fuseMultiplyAdd", "fuse-multiply-add", "bool", "true", "keep fused multiply-add">,
     Option<"useLibm", "libm", "bool", "true", "sine and cosine by libm">,
-    Option<"lookUpLanes", "look-up-lanes", "int64_t", "0", "elements of a register that one instruction looks up in; 0: none">];
+    Option<"lookUpLanes", "look-up-lanes", "int64_t", "0", "elements of a register that one instruction looks up in; 0: none">,
+    Option<"lookUpBytes", "look-up-bytes", "bool", "false", "an instruction looks bytes up in two registers">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }

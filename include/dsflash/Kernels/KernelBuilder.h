@@ -99,6 +99,8 @@ public:
   Value sigmoid(Value a); // 1 / (1 + exp(-a))
   Value cmpf(arith::CmpFPredicate predicate, Value a, Value b);
   Value splat(Value scalar, int64_t lanes);
+  /// `lanes` adjacent lanes of a vector.
+  Value slice(Value vector, int64_t first, int64_t lanes);
   /// Sum or maximum of all lanes, halves combined pairwise.
   Value reduceAdd(Value vector);
   Value reduceMax(Value vector);
@@ -170,6 +172,8 @@ public:
                  Value scales, Value row);
 
 private:
+  void decodeSmallBlocks(FormatAttr format, Value payload, Value scales,
+                         Value scaleRow, Value row, Value out);
   Value integer(Type type, int64_t value);
   /// The type of `like`, scalar or vector, with another element type.
   static Type withElement(Type like, Type element);

@@ -23,8 +23,17 @@
 namespace dsflash {
 
 /// The entries that this runtime calls.
-enum class Entry { Forward, Replay, DraftContext, Draft, Markov };
-constexpr size_t kEntryCount = 5;
+enum class Entry {
+  Forward,
+  Replay,
+  Prompt,
+  Tail,
+  BoundedTail,
+  DraftContext,
+  Draft,
+  Markov
+};
+constexpr size_t kEntryCount = 8;
 const char *entryName(Entry entry);
 
 /// The tensors that this runtime offers them.
@@ -41,8 +50,10 @@ enum class Tensor {
   Hidden,     ///< f32 [rows, hidden]
   Confidence, ///< f32 [rows]
   EngramRows, ///< i64 [rows, columns]: table rows, of the entries engram_rows.L
+  Stream,     ///< f32 [rows, streams * hidden]: between encoder and decoder
+  Pre,        ///< f32 [rows, streams]: collapse weights beside it
 };
-constexpr size_t kTensorCount = 12;
+constexpr size_t kTensorCount = 14;
 std::optional<Tensor> tensorOfName(std::string_view name);
 
 /// Buffers of one call, by Tensor.
@@ -83,6 +94,10 @@ public:
   Executor &operator=(const Executor &) = delete;
 
   bool hasEntry(Entry entry) const { return bindings[size_t(entry)].entry; }
+  /// Rows of a sequence from which the entry can compute all; 0: any number.
+  int64_t lastRows(Entry entry) const {
+    return hasEntry(entry) ? bindings[size_t(entry)].entry->last_rows : 0;
+  }
   /// Elements of a row of that tensor; 0 if no entry takes it.
   int64_t rowElements(Tensor tensor) const { return widths[size_t(tensor)]; }
 

@@ -40,7 +40,9 @@ struct GenerationOptions {
   /// are measured before the first one, and draft nothing if that cannot pay.
   /// Then the draws of a seed depend on the machine; greedy text does not.
   bool scheduleDrafts = false;
-  /// Keep the logits of all prompt positions and generated tokens.
+  /// A trace sees every layer of every token, whatever is said here.
+  Prefill prefill = Prefill::Exact;
+  /// Keep the logits of all computed prompt positions and generated tokens.
   bool keepLogits = false;
 };
 
@@ -57,7 +59,8 @@ struct SequenceResult {
   /// Empty if the model has no tokenizer.
   std::string text;
   FinishReason finish = FinishReason::Length;
-  // With keepLogits, [tokens, vocab] each.
+  // With keepLogits, [tokens, vocab] each; of the prompt the last positions,
+  // all of them with a full prefill.
   std::vector<float> promptLogits;
   std::vector<float> generatedLogits;
 };
@@ -117,8 +120,17 @@ private:
   /// Computes what all prompts begin with in the first sequence and forks it.
   Status readSharedPrefix();
   Status readPrompts();
+  bool readsInPhases() const {
+    return options.prefill != Prefill::Full && runner.hasPhases() && !trace;
+  }
   /// Reads up to `limit` tokens of each prompt in one call.
   Status readChunk(const std::vector<Sequence *> &batch, int64_t limit);
+  /// The same in phases: the encoder, and the decoder behind whole prompts.
+  Status readChunkInPhases(const std::vector<Sequence *> &batch,
+                           const std::vector<SequenceInput> &inputs);
+  /// The next tokens of each prompt.
+  std::vector<SequenceInput> nextChunks(const std::vector<Sequence *> &batch,
+                                        int64_t limit) const;
   /// Takes the results of a chunk; draws the first token behind a whole prompt.
   Status finishChunk(Sequence &sequence, size_t input, int64_t count,
                      int64_t outputs);
@@ -148,12 +160,6 @@ private:
   std::vector<Sequence> sequences;
   Statistics stats;
 };
-
-/// Writes --logits: `tokens`, `positions`, `logits`, `generated`,
-/// `generated_logits` of each sequence, with "p0.", "p1.", .. in front if
-/// there are several.
-Status writeLogits(const std::string &path,
-                   const std::vector<SequenceResult> &results, int64_t vocab);
 
 } // namespace dsflash
 

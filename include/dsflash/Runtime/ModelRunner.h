@@ -27,6 +27,10 @@ struct SequenceInput {
   int64_t outputs = 0;
 };
 
+/// How a prompt is read: every layer for every token; the decoder only for the
+/// positions that count, with equal results; or for the last window alone.
+enum class Prefill { Full, Exact, Bounded };
+
 /// Which (sequence, position) each row of a call is.
 struct RowTable {
   std::vector<int32_t> sequence; ///< index into `sessions`
@@ -72,6 +76,15 @@ public:
   /// the sessions. Errors: an id outside the vocabulary or a sequence beyond
   /// max_positions (nothing was run then), a failure of compiled code.
   Status forward(const std::vector<SequenceInput> &inputs);
+  /// Whether prompts can be read in phases.
+  bool hasPhases() const { return exec->hasEntry(Entry::Prompt); }
+  /// Runs the encoder over new tokens of all sequences and appends them; what
+  /// the tail needs waits in the sessions. Outputs are not looked at. Errors as
+  /// forward.
+  Status prompt(const std::vector<SequenceInput> &inputs, Prefill prefill);
+  /// Runs the decoder over what waits in the sessions, of each at least one
+  /// row. Afterwards it is as after a forward with one output each.
+  Status tail(const std::vector<Session *> &sessions, Prefill prefill);
   /// Logits [vocab] of an output row of input `input` of the last forward.
   const float *logits(size_t input, int64_t output) const;
 
@@ -81,8 +94,8 @@ public:
   /// stay as they are (SPEC section 3, SWA bounded replay). Draft rings too.
   Status replay(Session &session);
 
-  /// Hands the first accepted[i] rows of input i of the last forward to the
-  /// draft layers: they are now the last positions of its session.
+  /// Hands rows of the last forward or tail to the draft layers: those of the
+  /// last accepted[i] positions of its i-th session.
   Status draftContext(const std::vector<int64_t> &accepted);
 
   /// Starts a draft block in each session, behind its last position, from the
@@ -101,6 +114,7 @@ private:
   ModelRunner(const Model &model, std::unique_ptr<Executor> exec)
       : compiled(model), exec(std::move(exec)) {}
   Status checkInputs(const std::vector<SequenceInput> &inputs) const;
+  void startRows(const std::vector<SequenceInput> &inputs);
   void addLookback(const Session &session, int64_t firstPosition);
   Status run(Entry entry, RowTable &table, int64_t outputs,
              TensorBuffers buffers, ProbeObserver *observer = nullptr);
@@ -117,7 +131,7 @@ private:
   RowTable rows;
   std::vector<int32_t> tokenIds, lookback, outputRows;
   std::vector<int64_t> firstOutput;
-  std::vector<float> outputLogits, features;
+  std::vector<float> outputLogits, features, stream, pre;
 
   RowTable contextRows;
   std::vector<float> contextFeatures;

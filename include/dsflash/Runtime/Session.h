@@ -40,13 +40,30 @@ public:
   /// Their token ids, [length()].
   const std::vector<int32_t> &tokens() const { return history; }
 
+  /// Rows of the newest positions that only the encoder has seen, for the
+  /// decoder tail.
+  struct Boundary {
+    int64_t rows = 0;
+    std::vector<float> stream, pre;
+
+    int64_t bytes() const {
+      return int64_t((stream.capacity() + pre.capacity()) * sizeof(float));
+    }
+  };
+  Boundary &boundary() { return waiting; }
+  const Boundary &boundary() const { return waiting; }
+
   /// Adds computed positions.
   void append(const int32_t *ids, int64_t count) {
     history.insert(history.end(), ids, ids + count);
   }
-  /// Takes back all positions from `length` on. Costs nothing: state rows at
-  /// and above the length are written again before they are read.
-  void truncate(int64_t length) { history.resize(size_t(length)); }
+  /// Takes back all positions from `length` on, and what waits for a tail.
+  /// Costs nothing: state rows at and above the length are written again
+  /// before they are read.
+  void truncate(int64_t length) {
+    history.resize(size_t(length));
+    waiting = Boundary();
+  }
 
 private:
   Session() = default;
@@ -55,6 +72,7 @@ private:
   const dsf_module *module = nullptr;
   void *range = nullptr;
   std::vector<int32_t> history;
+  Boundary waiting;
 };
 
 /// Rows of a plane that a sequence of `positions` tokens has in use.

@@ -13,6 +13,8 @@
 #include "dsflash/Support/OutputFile.h"
 #include "dsflash/Support/Status.h"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -68,6 +70,7 @@ public:
 
 private:
   Status readHeader(const std::string &path);
+  Status readNotes(const std::string &path, const nlohmann::json &metadata);
 
   MappedFile file;
   uint64_t dataStart = 0;

@@ -18,9 +18,10 @@ inline constexpr llvm::StringLiteral accessAttrName = "dsflash.access";
 inline constexpr llvm::StringLiteral kernelAttrName = "dsflash.kernel";
 /// String, on an argument or result of an entry: its name in the ABI.
 inline constexpr llvm::StringLiteral nameAttrName = "dsflash.name";
-/// String, on an argument or result of an entry: what its leading extent
-/// counts, "rows", "sequences" or "outputs".
+/// String, on an argument or result of an entry: what its leading extent counts.
 inline constexpr llvm::StringLiteral dimAttrName = "dsflash.dim";
+/// i64, on an entry: it needs no more than so many last rows of a sequence.
+inline constexpr llvm::StringLiteral lastRowsAttrName = "dsflash.last_rows";
 /// "reference" or "ideal", on the module.
 inline constexpr llvm::StringLiteral numericsAttrName = "dsflash.numerics";
 /// Unit, on the argument that holds all scratch memory of a function.

@@ -31,6 +31,36 @@ def DeriveEngramRowsPass : Pass<"dsflash-derive-engram-rows", "::mlir::ModuleOp"
   let dependentDialects = ["::mlir::func::FuncDialect"];
 }
 
+def DerivePromptPass : Pass<"dsflash-derive-prompt", "::mlir::ModuleOp"> {
+  let summary = "what a prompt token needs of the forward function";
+  let description = [{
+    Makes the entry `@prompt` from `@forward` (SPEC section 3, CED prefill): the encoder, and
+    of the decoder's first layer, its KV source, what makes global KV and index keys. Results
+    are the encoder's stream and collapse weights, named `stream` and `pre`, for the
+    decoder tail. The layer's function `@L` is sliced to `@L_kv`.
+
+    The encoder yields the stream and the collapse weights first. Nothing happens without a
+    decoder, and where another decoder layer has KV of its own or draft features
+    come from the encoder: such a model has no phases. Observation points stay in `@forward`.
+
+    ```mlir
+    func.func @forward(%rows..., %window, %kv, %keys) -> (logits, window, kv, keys) {
+      %h:3 = dsflash.encoder : ... { ... }
+      %d:5 = dsflash.decoder : ... {
+        %0:6 = dsflash.layer <full> @full_layer(%20, %h#0, %h#1, ..., %keys) global_kv %kv : ...
+        %1:3 = dsflash.layer <reuse> @reuse_layer(...) global_kv %0#3 selection %0#5 : ...
+    ```
+    adds
+    ```mlir
+    func.func @prompt(%rows..., %window, %kv, %keys) -> (stream, pre, window, kv, keys) {
+      %h:3 = dsflash.encoder : ... { ... }
+      %0:2 = dsflash.layer <full> @full_layer_kv(%20, %h#0, %h#1, ..., %keys) global_kv %kv : ...
+      return %h#0, %h#1, %h#2, %0#0, %0#1
+    ```
+  }];
+  let dependentDialects = ["::mlir::dsflash::DSFlashDialect", "::mlir::func::FuncDialect"];
+}
+
 def DeriveReplayPass : Pass<"dsflash-derive-replay", "::mlir::ModuleOp"> {
   let summary = "the entry that rebuilds the window of a kept sequence";
   let description = [{
@@ -60,6 +90,44 @@ def DeriveReplayPass : Pass<"dsflash-derive-replay", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def DeriveTailPass : Pass<"dsflash-derive-tail", "::mlir::ModuleOp"> {
+  let summary = "the decoder over the last positions of a prompt";
+  let description = [{
+    Makes the entry `@tail` from `@forward` (SPEC section 3, CED prefill): the decoder over the
+    stream and collapse weights that `@prompt` gave, without what makes global KV
+    and index keys. Only what later positions read is computed. The last layer runs for the last row of
+    each sequence; a layer that runs for r rows sees, with a sliding window of w, and leaves
+    window KV for r + w - 1 rows, for which the layer before it runs. The rows that get window KV and no
+    more go through a slice of the layer's function, `@L_window`. `dsflash.last_rows` of the
+    entry is the number of rows of which its first layer makes window KV: no more are needed. Logits are those of
+    the last row of each sequence, by the number of the sequence in `outputs`.
+
+    With `bounded` the entry is `@bounded_tail`: every layer runs for the last w rows and
+    its window begins at the first of them, whatever the rings hold.
+
+    The models that have no phases are those of `dsflash-derive-prompt`.
+
+    ```mlir
+    %d:5 = dsflash.decoder : ... {
+      %0:6 = dsflash.layer <full> @full_layer(%20, %h#0, ...) ...
+      %1:3 = dsflash.layer <reuse> @reuse_layer(%21, %0#0, ...) ...
+    ```
+    becomes, with a window of 8,
+    ```mlir
+    %d:3 = dsflash.decoder : ... {
+      %lead:4 = dsflash.last_rows %sequence, %position, %extents {count = 15, skip = 8}
+      %s = dsflash.gather_rows %stream, %lead#0
+      %w = dsflash.layer <window> @full_layer_window(%20, %s, ...)
+      %rows:4 = dsflash.last_rows %sequence, %position, %extents {count = 8}
+      %t = dsflash.gather_rows %stream, %rows#0
+      %0:4 = dsflash.layer <reindex> @full_layer_reading(%20, %t, ..., %w, ...)
+    ```
+  }];
+  let dependentDialects = ["::mlir::dsflash::DSFlashDialect", "::mlir::func::FuncDialect"];
+  let options = [
+    Option<"bounded", "bounded", "bool", "false", "only the last window, nothing before it">];
 }
 
 def DropResultsPass : Pass<"dsflash-drop-results", "::mlir::ModuleOp"> {

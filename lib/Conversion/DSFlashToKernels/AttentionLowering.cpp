@@ -1,9 +1,7 @@
-//===- AttentionLowering.cpp - CSA2, compressor, RoPE ---------------------===//
+//===- AttentionLowering.cpp - CSA2 and draft attention -------------------===//
 
-#include "Attention.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "Lowering.h"
+#include "RowAccess.h"
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -15,90 +13,56 @@ using Cmp = arith::CmpIPredicate;
 using CmpF = arith::CmpFPredicate;
 
 //===----------------------------------------------------------------------===//
-// RoPE
-//===----------------------------------------------------------------------===//
-
-void mlir::dsflash::lowerOp(Lowering &l, RopeTableOp op) {
-  ArrayRef<float> frequencies = op.getFrequencies();
-  int64_t count = frequencies.size();
-  Value n = l.rows(op.getPosition());
-  l.replace(l.dispatch(
-      "rope_table", n, op.getPosition(), l.empty(op.getType(), n),
-      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
-          ValueRange outs) {
-        auto type = VectorType::get(count, b.getF32Type());
-        Value constants = arith::ConstantOp::create(
-            b, DenseElementsAttr::get(type, frequencies));
-        Value angles = b.scratch({count}, b.getF32Type());
-        b.loop(begin, end, [&](Value row) {
-          Value position = b.load(ins[0], {row});
-          Value inGroup = b.rem(position, op.getRatio());
-          Value start = b.splat(b.toF32(b.sub(position, inGroup)), count);
-          b.storeVector(b.mulf(start, constants), angles, {b.index(0)});
-          b.loop(count, [&](Value f) {
-            Value angle = b.load(angles, {f});
-            b.store(math::CosOp::create(b, angle), outs[0],
-                    {row, f, b.index(0)});
-            b.store(math::SinOp::create(b, angle), outs[0],
-                    {row, f, b.index(1)});
-          });
-        });
-      }));
-}
-
-namespace {
-/// Even and odd elements of adjacent pairs.
-std::pair<Value, Value> loadPairs(KernelBuilder &b, Value buffer,
-                                  ArrayRef<Value> indices, int64_t lanes) {
-  auto pairs = vector::DeinterleaveOp::create(
-      b, b.loadVector(buffer, indices, 2 * lanes));
-  return {pairs.getRes1(), pairs.getRes2()};
-}
-} // namespace
-
-void mlir::dsflash::lowerOp(Lowering &l, RotateOp op) {
-  Value n = l.rows(op.getInput());
-  int64_t headDim = op.getHeadDim();
-  int64_t heads = getFeatures(op.getInput()) / headDim;
-  int64_t pairs = op.getTable().getType().getDimSize(1);
-  int64_t copied = headDim - 2 * pairs;
-  bool rounded = op.getRounded(), inverse = op.getInverse();
-  l.replace(l.dispatch(
-      "rotate", n, op->getOperands(), l.empty(op.getType(), n),
-      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
-          ValueRange outs) {
-        int64_t lanes = KernelBuilder::getLanes(pairs);
-        // The table as [n, 2 f]: cosines and sines alternate.
-        Value table = memref::CollapseShapeOp::create(
-            b, ins[1], SmallVector<ReassociationIndices>{{0}, {1, 2}});
-        b.loop(begin, end, [&](Value row) {
-          b.loop(heads, [&](Value head) {
-            Value first = b.mul(head, headDim);
-            forVectors(b, copied, [&](Value f, int64_t width) {
-              Value at = b.add(first, f);
-              Value x = b.loadVector(ins[0], {row, at}, width);
-              b.storeVector(roundIf(b, rounded, x), outs[0], {row, at});
-            });
-            b.loop(b.index(0), b.index(2 * pairs), 2 * lanes, [&](Value f) {
-              Value at = b.add(b.add(first, copied), f);
-              auto [x, y] = loadPairs(b, ins[0], {row, at}, lanes);
-              auto [cos, sin] = loadPairs(b, table, {row, f}, lanes);
-              if (inverse)
-                sin = arith::NegFOp::create(b, sin);
-              Value left = b.subf(b.mulf(x, cos), b.mulf(y, sin));
-              Value right = b.addf(b.mulf(x, sin), b.mulf(y, cos));
-              Value turned = vector::InterleaveOp::create(
-                  b, roundIf(b, rounded, left), roundIf(b, rounded, right));
-              b.storeVector(turned, outs[0], {row, at});
-            });
-          });
-        });
-      }));
-}
-
-//===----------------------------------------------------------------------===//
 // One softmax over decoded keys
 //===----------------------------------------------------------------------===//
+
+namespace {
+/// The size of an attention and how its work is cut.
+struct AttentionShape {
+  AttentionShape(int64_t heads, int64_t dim, bool roundProbabilities);
+
+  int64_t heads;
+  int64_t dim;
+  bool roundProbabilities;
+  int64_t itemHeads; // heads of one item; they share the decoded keys
+  int64_t tileKeys;  // keys decoded at a time, a power of two
+
+  int64_t getItemsPerRow() const { return heads / itemHeads; }
+};
+
+/// One softmax over K = V rows with a sink (SPEC section 3, attention). The
+/// keys are walked twice, first for the maximum, so that no buffer depends on
+/// their number; probabilities are relative to the maximum over all keys, and
+/// sums run over the keys in order.
+class AttentionEmitter {
+public:
+  AttentionEmitter(KernelBuilder &b, const AttentionShape &shape);
+
+  /// Takes an item: some heads of a row, from `firstHead`.
+  void start(Value row, Value firstHead, Value query, Value sink, Value out);
+  /// Emits what brings key t to a slot of the tile, by one of the calls below.
+  using Fetch = function_ref<void(Value t, Value slot)>;
+  /// Computes the item over `count` keys.
+  void emit(Value count, Fetch fetch);
+
+  void take(const PackedRows &rows, Value row, Value slot);
+  void take(Value matrix, Value row, Value slot);
+  /// There is no such key.
+  void hide(Value slot);
+
+private:
+  void forTiles(Value count, Fetch fetch, function_ref<void()> body);
+  void scoreTile();
+  void addTile();
+  void finish();
+  Value getFeature(Value head, Value feature);
+
+  KernelBuilder &b;
+  AttentionShape shape;
+  Value tile, mask, scores, tops, denominators;
+  Value row, firstHead, query, sink, out; // of the current item
+};
+} // namespace
 
 AttentionShape::AttentionShape(int64_t heads, int64_t dim,
                                bool roundProbabilities)
@@ -229,7 +193,7 @@ void AttentionEmitter::addTile() {
 
 /// Divides by the sum of all probabilities and the sink's. It is 0 only where
 /// there is no key.
-void AttentionEmitter::finish(Value sink) {
+void AttentionEmitter::finish() {
   PackedRows sinks(b, sink);
   b.loop(shape.itemHeads, [&](Value head) {
     SmallVector<Value> line = {head, b.index(0)};
@@ -247,13 +211,16 @@ void AttentionEmitter::finish(Value sink) {
   });
 }
 
-void AttentionEmitter::emit(Value itemRow, Value itemHead, Value queries,
-                            Value sink, Value count, Fetch fetch,
-                            Value results) {
+void AttentionEmitter::start(Value itemRow, Value itemHead, Value queries,
+                             Value sinks, Value results) {
   row = itemRow;
   firstHead = itemHead;
   query = queries;
+  sink = sinks;
   out = results;
+}
+
+void AttentionEmitter::emit(Value count, Fetch fetch) {
   // The lowest finite value keeps a row without keys free of NaN.
   constexpr float lowest = std::numeric_limits<float>::lowest();
   b.loop(shape.itemHeads, [&](Value head) {
@@ -281,11 +248,11 @@ void AttentionEmitter::emit(Value itemRow, Value itemHead, Value queries,
     scoreTile();
     addTile();
   });
-  finish(sink);
+  finish();
 }
 
 //===----------------------------------------------------------------------===//
-// CSA2
+// Launches
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -307,89 +274,51 @@ std::pair<Value, Value> getSelectedColumns(KernelBuilder &b, Value selection,
 }
 } // namespace
 
-Value mlir::dsflash::getRingRow(KernelBuilder &b, WindowType window,
-                                Value layer, Value position) {
-  return b.add(b.mul(layer, window.getSlots()),
-               b.rem(position, window.getSlots()));
-}
+/// What both attentions start with.
+enum AttentionOperand {
+  Query,
+  KV,
+  Ring,
+  Layer,
+  Sink,
+  Sequence,
+  Position,
+  Extents
+};
 
-Value mlir::dsflash::getRingPositions(KernelBuilder &b, Value window,
-                                      Value sequence) {
-  auto type = cast<StateTypeInterface>(window.getType());
-  return StateDataOp::create(b, getPlaneType(type, Plane::Position),
-                             /*call=*/Value(), window, sequence,
-                             Plane::Position);
-}
-
-void mlir::dsflash::lowerOp(Lowering &l, CSA2Op op) {
-  WindowType window = op.getWindow().getType();
-  AttentionShape shape(op.getHeads(), window.getDim(),
+/// Launches an attention over all rows and groups of heads; `emitItem` emits
+/// one that was started.
+template <typename OpTy>
+static Value
+lowerAttention(Lowering &l, StringRef name, OpTy op,
+               function_ref<void(KernelBuilder &b, AttentionEmitter &attention,
+                                 const CallRow &row, ValueRange ins)>
+                   emitItem) {
+  AttentionShape shape(op.getHeads(), op.getWindow().getType().getDim(),
                        op.getRoundProbabilities());
-  int64_t visible = op.getSlidingWindow();
   Value n = l.rows(op.getQuery());
-  SmallVector<Value> results = l.dispatch(
-      "csa2", l.times(n, shape.getItemsPerRow()), op->getOperands(),
+  return l.dispatch(
+      name, l.times(n, shape.getItemsPerRow()), op->getOperands(),
       l.empty(op.getResult().getType(), n),
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
-        Value query = ins[0], kv = ins[1], ringState = ins[2], layer = ins[3];
         AttentionEmitter attention(b, shape);
         b.loop(begin, end, [&](Value item) {
-          CallRow row(b, b.div(item, shape.getItemsPerRow()), ins[5], ins[6],
-                      ins[7]);
+          CallRow row(b, b.div(item, shape.getItemsPerRow()), ins[Sequence],
+                      ins[Position], ins[Extents]);
           Value firstHead =
               b.mul(b.rem(item, shape.getItemsPerRow()), shape.itemHeads);
-          PackedRows ring(b, ringState, row.sequence);
-          Value first = b.max(b.add(row.position, 1 - visible),
-                              op.getWithinCall() ? row.firstPosition
-                                                 : b.index(0));
-          Value windowCount = b.add(b.sub(row.position, first), 1);
-
-          auto fetchWindow = [&](Value t, Value slot) {
-            Value position = b.add(first, t);
-            b.when(
-                row.isInCall(b, position),
-                [&] { attention.take(kv, row.getRowOf(b, position), slot); },
-                [&] {
-                  Value at = getRingRow(b, window, layer, position);
-                  attention.take(ring, at, slot);
-                });
-          };
-          if (op.getMode() == Mode::Window) {
-            attention.emit(row.row, firstHead, query, ins[4], windowCount,
-                           fetchWindow, outs[0]);
-            return;
-          }
-          PackedRows global(b, ins[8], row.sequence);
-          Value selection = ins[9];
-          auto [firstColumn, columns] =
-              getSelectedColumns(b, selection, row.row);
-          Value column = b.sub(firstColumn, windowCount);
-          auto fetch = [&](Value t, Value slot) {
-            b.when(
-                b.cmp(Cmp::slt, t, windowCount), [&] { fetchWindow(t, slot); },
-                [&] {
-                  Value at =
-                      loadIndex(b, selection, {row.row, b.add(column, t)});
-                  b.when(
-                      b.cmp(Cmp::sge, at, b.index(0)),
-                      [&] { attention.take(global, at, slot); },
-                      [&] { attention.hide(slot); });
-                });
-          };
-          attention.emit(row.row, firstHead, query, ins[4],
-                         b.add(windowCount, columns), fetch, outs[0]);
+          attention.start(row.row, firstHead, ins[Query], ins[Sink], outs[0]);
+          emitItem(b, attention, row, ins);
         });
-      });
-  lowerRingWrite(l, op.getKv(), op.getWindow(), op.getLayer(), op.getSequence(),
-                 op.getPosition(), op.getExtents());
-  l.replace({results[0], op.getWindow()});
+      })[0];
 }
 
-void mlir::dsflash::lowerRingWrite(Lowering &l, Value kv,
-                                   TypedValue<WindowType> window, Value layer,
-                                   Value sequence, Value position,
-                                   Value extents) {
+/// Writes the rows of a call to their ring slots, of each sequence the last
+/// ones that the ring holds.
+static void lowerRingWrite(Lowering &l, Value kv, TypedValue<WindowType> window,
+                           Value layer, Value sequence, Value position,
+                           Value extents) {
   WindowType type = window.getType();
   l.dispatch(
       "append_window", l.rows(kv),
@@ -411,180 +340,82 @@ void mlir::dsflash::lowerRingWrite(Lowering &l, Value kv,
       /*writesState=*/true);
 }
 
+void mlir::dsflash::lowerOp(Lowering &l, CSA2Op op) {
+  WindowType window = op.getWindow().getType();
+  int64_t visible = op.getSlidingWindow();
+  Value result = lowerAttention(
+      l, "csa2", op,
+      [&](KernelBuilder &b, AttentionEmitter &attention, const CallRow &row,
+          ValueRange ins) {
+        PackedRows ring(b, ins[Ring], row.sequence);
+        Value first =
+            b.max(b.add(row.position, 1 - visible),
+                  op.getWithinCall() ? row.firstPosition : b.index(0));
+        Value windowCount = b.add(b.sub(row.position, first), 1);
+        auto fetchWindow = [&](Value t, Value slot) {
+          Value position = b.add(first, t);
+          b.when(
+              row.isInCall(b, position),
+              [&] { attention.take(ins[KV], row.getRowOf(b, position), slot); },
+              [&] {
+                Value at = getRingRow(b, window, ins[Layer], position);
+                attention.take(ring, at, slot);
+              });
+        };
+        if (op.getMode() == Mode::Window) {
+          attention.emit(windowCount, fetchWindow);
+          return;
+        }
+        PackedRows global(b, ins[8], row.sequence);
+        Value selection = ins[9];
+        auto [firstColumn, columns] = getSelectedColumns(b, selection, row.row);
+        Value column = b.sub(firstColumn, windowCount);
+        auto fetch = [&](Value t, Value slot) {
+          b.when(
+              b.cmp(Cmp::slt, t, windowCount), [&] { fetchWindow(t, slot); },
+              [&] {
+                Value at = loadIndex(b, selection, {row.row, b.add(column, t)});
+                b.when(
+                    b.cmp(Cmp::sge, at, b.index(0)),
+                    [&] { attention.take(global, at, slot); },
+                    [&] { attention.hide(slot); });
+              });
+        };
+        attention.emit(b.add(windowCount, columns), fetch);
+      });
+  lowerRingWrite(l, op.getKv(), op.getWindow(), op.getLayer(), op.getSequence(),
+                 op.getPosition(), op.getExtents());
+  l.replace({result, op.getWindow()});
+}
+
+void mlir::dsflash::lowerOp(Lowering &l, DraftAttentionOp op) {
+  WindowType window = op.getWindow().getType();
+  int64_t visible = op.getSlidingWindow();
+  l.replace(lowerAttention(
+      l, "draft_attention", op,
+      [&](KernelBuilder &b, AttentionEmitter &attention, const CallRow &row,
+          ValueRange ins) {
+        PackedRows ring(b, ins[Ring], row.sequence);
+        Value ringCount = b.min(row.firstPosition, b.index(visible));
+        Value first = b.sub(row.firstPosition, ringCount);
+        auto fetch = [&](Value t, Value slot) {
+          b.when(
+              b.cmp(Cmp::slt, t, ringCount),
+              [&] {
+                Value at = getRingRow(b, window, ins[Layer], b.add(first, t));
+                attention.take(ring, at, slot);
+              },
+              [&] {
+                Value at = b.add(row.firstRow, b.sub(t, ringCount));
+                attention.take(ins[KV], at, slot);
+              });
+        };
+        attention.emit(b.add(ringCount, row.rowCount), fetch);
+      }));
+}
+
 void mlir::dsflash::lowerOp(Lowering &l, AppendWindowOp op) {
   lowerRingWrite(l, op.getKv(), op.getWindow(), op.getLayer(), op.getSequence(),
                  op.getPosition(), op.getExtents());
   l.replace(op.getWindow());
-}
-
-//===----------------------------------------------------------------------===//
-// Compressor and global rows
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Whether the group of `ratio` positions ends at a position.
-Value completesGroup(KernelBuilder &b, Value position, int64_t ratio) {
-  return b.cmp(Cmp::eq, b.rem(b.add(position, 1), ratio), b.index(0));
-}
-
-/// A vector from one of two places.
-Value chooseVector(KernelBuilder &b, Value condition, VectorType type,
-                   function_ref<Value()> first, function_ref<Value()> second) {
-  auto choice = scf::IfOp::create(b, type, condition, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(choice.thenBlock());
-  scf::YieldOp::create(b, first());
-  b.setInsertionPointToStart(choice.elseBlock());
-  scf::YieldOp::create(b, second());
-  return choice.getResult(0);
-}
-
-/// Softmax of the gates over a group weighs its kv, in f64: the FP4 codes of
-/// whole rows may hang on the last bit of a latent.
-class PoolEmitter {
-public:
-  PoolEmitter(KernelBuilder &b, int64_t ratio, PendingType type)
-      : b(b), ratio(ratio), type(type) {}
-
-  void emit(const CallRow &row, Value kv, Value gate, Value pendingState,
-            Value out) {
-    PackedRows pending(b, pendingState, row.sequence);
-    Value first = b.add(row.position, 1 - ratio);
-    forVectors(b, type.getDim(), [&](Value f, int64_t lanes) {
-      // Of position first + m: from this call, or kept since an earlier one.
-      auto loadMember = [&](Value m, Value rows, int64_t column) {
-        Value position = b.add(first, m);
-        return chooseVector(
-            b, row.isInCall(b, position),
-            VectorType::get(lanes, b.getF32Type()),
-            [&] {
-              return b.loadVector(rows, {row.getRowOf(b, position), f}, lanes);
-            },
-            [&] {
-              return b.loadVector(
-                  pending.getPayload(),
-                  {b.rem(position, type.getSlots()), b.add(f, column)}, lanes);
-            });
-      };
-      auto loadGate = [&](Value m) {
-        return b.toF64(loadMember(m, gate, type.getDim()));
-      };
-      Value top =
-          b.loop(b.index(1), b.index(ratio), 1, {loadGate(b.index(0))},
-                 [&](Value m, ArrayRef<Value> carried) {
-                   return SmallVector<Value>{b.maxf(carried[0], loadGate(m))};
-                 })[0];
-      Value zero = b.splat(b.f64(0.0), lanes);
-      SmallVector<Value> sums =
-          b.loop(b.index(0), b.index(ratio), 1, {zero, zero},
-                 [&](Value m, ArrayRef<Value> carried) {
-                   Value e = b.exp(b.subf(loadGate(m), top));
-                   Value value = b.toF64(loadMember(m, kv, /*column=*/0));
-                   return SmallVector<Value>{b.fma(value, e, carried[0]),
-                                             b.addf(carried[1], e)};
-                 });
-      Value latent = b.fromF64(b.divf(sums[0], sums[1]));
-      b.storeVector(latent, out, {row.row, f});
-    });
-  }
-
-private:
-  KernelBuilder &b;
-  int64_t ratio;
-  PendingType type;
-};
-} // namespace
-
-void mlir::dsflash::lowerOp(Lowering &l, CompressOp op) {
-  PendingType type = op.getPending().getType();
-  int64_t ratio = op.getRatio();
-  Value n = l.rows(op.getKv());
-  SmallVector<Value> latent = l.dispatch(
-      "compress", n, op->getOperands(), l.empty(op.getLatent().getType(), n),
-      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
-          ValueRange outs) {
-        PoolEmitter pool(b, ratio, type);
-        b.loop(begin, end, [&](Value item) {
-          CallRow row(b, item, ins[3], ins[4], ins[5]);
-          b.when(
-              completesGroup(b, row.position, ratio),
-              [&] { pool.emit(row, ins[0], ins[1], ins[2], outs[0]); },
-              [&] { fillRow(b, 0.0f, outs[0], row.row); });
-        });
-      });
-  l.dispatch(
-      "keep_pending", n, op->getOperands(), {},
-      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
-          ValueRange) {
-        b.loop(begin, end, [&](Value item) {
-          CallRow row(b, item, ins[3], ins[4], ins[5]);
-          b.when(row.isAmongLast(b, type.getSlots()), [&] {
-            Value pending = PackedRows(b, ins[2], row.sequence).getPayload();
-            Value slot = b.rem(row.position, type.getSlots());
-            forVectors(b, type.getDim(), [&](Value f, int64_t lanes) {
-              b.storeVector(b.loadVector(ins[0], {row.row, f}, lanes), pending,
-                            {slot, f});
-              b.storeVector(b.loadVector(ins[1], {row.row, f}, lanes), pending,
-                            {slot, b.add(f, type.getDim())});
-            });
-          });
-        });
-      },
-      /*writesState=*/true);
-  l.replace({latent[0], op.getPending()});
-}
-
-namespace {
-/// Emits `body` for the rows of a launch that complete a group and `otherwise`
-/// for the others; it gets the state row of the group.
-void forGroups(
-    KernelBuilder &b, Value begin, Value end, Value state, Value sequences,
-    Value positions,
-    function_ref<void(Value row, const PackedRows &rows, Value stateRow)> body,
-    function_ref<void(Value row)> otherwise) {
-  int64_t ratio =
-      cast<StateTypeInterface>(state.getType()).getPositionsPerRow();
-  b.loop(begin, end, [&](Value row) {
-    Value position = loadIndex(b, positions, {row});
-    b.when(
-        completesGroup(b, position, ratio),
-        [&] {
-          PackedRows rows(b, state, loadIndex(b, sequences, {row}));
-          body(row, rows, b.div(position, ratio));
-        },
-        [&] { otherwise(row); });
-  });
-}
-} // namespace
-
-void mlir::dsflash::lowerOp(Lowering &l, AppendOp op) {
-  l.dispatch(
-      "append", l.rows(op.getInput()), op->getOperands(), {},
-      [](KernelBuilder &b, Value begin, Value end, ValueRange ins, ValueRange) {
-        forGroups(
-            b, begin, end, ins[1], ins[2], ins[3],
-            [&](Value row, const PackedRows &rows, Value stateRow) {
-              rows.encode(b, ins[0], row, stateRow);
-            },
-            [](Value) {});
-      },
-      /*writesState=*/true);
-  l.replace(op.getState());
-}
-
-void mlir::dsflash::lowerOp(Lowering &l, LoadOp op) {
-  Value n = l.rows(op.getPosition());
-  int64_t dim = getFeatures(op.getResult());
-  l.replace(
-      l.dispatch("load", n, op->getOperands(), l.empty(op.getType(), n),
-                 [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
-                     ValueRange outs) {
-                   forGroups(
-                       b, begin, end, ins[0], ins[1], ins[2],
-                       [&](Value row, const PackedRows &rows, Value stateRow) {
-                         rows.decode(b, stateRow,
-                                     viewRow(b, outs[0], row, b.index(0), dim));
-                       },
-                       [&](Value row) { fillRow(b, 0.0f, outs[0], row); });
-                 }));
 }

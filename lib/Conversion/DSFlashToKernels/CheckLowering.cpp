@@ -1,7 +1,8 @@
 //===- CheckLowering.cpp - Checks of a checked model ----------------------===//
 
-#include "Attention.h"
 #include "ElementWalk.h"
+#include "Lowering.h"
+#include "RowAccess.h"
 
 using namespace mlir;
 using namespace mlir::dsflash;

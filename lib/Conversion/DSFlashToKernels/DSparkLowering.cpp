@@ -1,6 +1,7 @@
 //===- DSparkLowering.cpp - Draft layers and heads ------------------------===//
 
-#include "Attention.h"
+#include "Lowering.h"
+#include "RowAccess.h"
 
 using namespace mlir;
 using namespace mlir::dsflash;
@@ -8,15 +9,19 @@ using namespace mlir::dsflash;
 using Cmp = arith::CmpIPredicate;
 
 void mlir::dsflash::lowerOp(Lowering &l, InsertFeatureOp op) {
+  SmallVector<Value> ins{op.getInput()};
+  if (op.getRows())
+    ins.push_back(op.getRows());
   l.replace(l.dispatch(
-      "insert_feature", l.rows(op.getInput()), op.getInput(), op.getFeatures(),
+      "insert_feature", l.rows(op.getInput()), ins, op.getFeatures(),
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
         int64_t first = op.getSlot() * getFeatures(ins[0]);
         b.loop(begin, end, [&](Value row) {
+          Value to = ins.size() > 1 ? loadIndex(b, ins[1], {row}) : row;
           forVectors(b, getFeatures(ins[0]), [&](Value f, int64_t lanes) {
             b.storeVector(b.loadVector(ins[0], {row, f}, lanes), outs[0],
-                          {row, b.add(f, first)});
+                          {to, b.add(f, first)});
           });
         });
       }));
@@ -37,44 +42,6 @@ void mlir::dsflash::lowerOp(Lowering &l, DraftTokensOp op) {
                      b.store(token, outs[0], {row});
                    });
                  }));
-}
-
-void mlir::dsflash::lowerOp(Lowering &l, DraftAttentionOp op) {
-  WindowType window = op.getWindow().getType();
-  AttentionShape shape(op.getHeads(), window.getDim(),
-                       op.getRoundProbabilities());
-  int64_t visible = op.getSlidingWindow();
-  Value n = l.rows(op.getQuery());
-  l.replace(l.dispatch(
-      "draft_attention", l.times(n, shape.getItemsPerRow()), op->getOperands(),
-      l.empty(op.getType(), n),
-      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
-          ValueRange outs) {
-        AttentionEmitter attention(b, shape);
-        b.loop(begin, end, [&](Value item) {
-          CallRow row(b, b.div(item, shape.getItemsPerRow()), ins[5], ins[6],
-                      ins[7]);
-          Value firstHead =
-              b.mul(b.rem(item, shape.getItemsPerRow()), shape.itemHeads);
-          PackedRows ring(b, ins[2], row.sequence);
-          Value ringCount = b.min(row.firstPosition, b.index(visible));
-          Value first = b.sub(row.firstPosition, ringCount);
-          auto fetch = [&](Value t, Value slot) {
-            b.when(
-                b.cmp(Cmp::slt, t, ringCount),
-                [&] {
-                  Value at = getRingRow(b, window, ins[3], b.add(first, t));
-                  attention.take(ring, at, slot);
-                },
-                [&] {
-                  Value at = b.add(row.firstRow, b.sub(t, ringCount));
-                  attention.take(ins[1], at, slot);
-                });
-          };
-          attention.emit(row.row, firstHead, ins[0], ins[4],
-                         b.add(ringCount, row.rowCount), fetch, outs[0]);
-        });
-      }));
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, ConfidenceOp op) {

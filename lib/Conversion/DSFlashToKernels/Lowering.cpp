@@ -19,7 +19,7 @@ bool Lowering::lower(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<RoundOp, QuantizeOp, ScaleOp, RMSNormOp, LinearOp, ProjectOp,
             GroupedLinearOp, EmbedOp, HCInitOp, HCMixOp, HCCollapseOp,
-            HCExpandOp, StreamMeanOp, GatherRowsOp, AddRowsOp, RopeTableOp,
+            HCExpandOp, StreamMeanOp, GatherRowsOp, LastRowsOp, AddRowsOp, RopeTableOp,
             RotateOp, CSA2Op, CompressOp, AppendOp, LoadOp, IndexerOp,
             NoSelectionOp, RouterOp, GroupByExpertOp, ExpertLinearOp, SwiGLUOp,
             CombineOp, EngramHashOp, EngramLookupOp, EngramGateOp, EngramAddOp,

@@ -82,6 +82,7 @@ void lowerOp(Lowering &l, HCCollapseOp op);
 void lowerOp(Lowering &l, HCExpandOp op);
 void lowerOp(Lowering &l, StreamMeanOp op);
 void lowerOp(Lowering &l, GatherRowsOp op);
+void lowerOp(Lowering &l, LastRowsOp op);
 void lowerOp(Lowering &l, AddRowsOp op);
 void lowerOp(Lowering &l, RopeTableOp op);
 void lowerOp(Lowering &l, RotateOp op);

@@ -171,6 +171,22 @@ struct CallRow {
   }
 };
 
+/// The ring row of a position.
+inline Value getRingRow(KernelBuilder &b, WindowType window, Value layer,
+                        Value position) {
+  return b.add(b.mul(layer, window.getSlots()),
+               b.rem(position, window.getSlots()));
+}
+
+/// The positions that the ring slots of a sequence hold, plus one, where the
+/// window keeps them.
+inline Value getRingPositions(KernelBuilder &b, Value window, Value sequence) {
+  auto type = cast<StateTypeInterface>(window.getType());
+  return StateDataOp::create(b, getPlaneType(type, Plane::Position),
+                             /*call=*/Value(), window, sequence,
+                             Plane::Position);
+}
+
 } // namespace mlir::dsflash
 
 #endif // DSFLASH_LIB_CONVERSION_DSFLASHTOKERNELS_ROWACCESS_H

@@ -3,6 +3,7 @@
 #include "Lowering.h"
 #include "RowAccess.h"
 #include "dsflash/Kernels/MatrixProduct.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace mlir::dsflash;
@@ -28,17 +29,102 @@ void mlir::dsflash::lowerOp(Lowering &l, EmbedOp op) {
       }));
 }
 
+/// Rows of any rank as those of a matrix.
+static Value asMatrix(KernelBuilder &b, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (type.getRank() == 1)
+    return memref::ExpandShapeOp::create(
+        b, MemRefType::get({ShapedType::kDynamic, 1}, type.getElementType()),
+        buffer, SmallVector<ReassociationIndices>{{0, 1}});
+  if (type.getRank() == 3)
+    return memref::CollapseShapeOp::create(
+        b, buffer, SmallVector<ReassociationIndices>{{0}, {1, 2}});
+  return buffer;
+}
+
 void mlir::dsflash::lowerOp(Lowering &l, GatherRowsOp op) {
   Value n = l.rows(op.getRows());
   l.replace(l.dispatch("gather_rows", n, op->getOperands(),
                        l.empty(op.getType(), n),
                        [](KernelBuilder &b, Value begin, Value end,
                           ValueRange ins, ValueRange outs) {
+                         Value from = asMatrix(b, ins[0]);
+                         Value to = asMatrix(b, outs[0]);
                          b.loop(begin, end, [&](Value row) {
-                           Value from = loadIndex(b, ins[1], {row});
-                           copyRow(b, ins[0], from, outs[0], row);
+                           copyRow(b, from, loadIndex(b, ins[1], {row}), to,
+                                   row);
                          });
                        }));
+}
+
+/// min(rows of a sequence, count) - min(rows, skip)
+template <typename Builder>
+static Value countLastRows(Builder &b, Value rows, LastRowsOp op) {
+  auto atMost = [&](int64_t bound) -> Value {
+    Value constant = arith::ConstantIndexOp::create(b, bound);
+    return arith::MinSIOp::create(b, rows, constant);
+  };
+  Value all = atMost(op.getCount());
+  return arith::SubIOp::create(b, all, atMost(op.getSkip()));
+}
+
+/// The number of rows of the result, known before any launch.
+static Value sumLastRows(Lowering &l, LastRowsOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), l.builder());
+  Value zero = l.index(0), one = l.index(1);
+  auto loop = scf::ForOp::create(b, zero, l.rows(op.getExtents()), one, zero);
+  b.setInsertionPointToStart(loop.getBody());
+  Value rows = tensor::ExtractOp::create(
+      b, op.getExtents(), ValueRange{loop.getInductionVar(), one});
+  rows = arith::IndexCastOp::create(b, b.getIndexType(), rows);
+  Value sum = arith::AddIOp::create(b, loop.getRegionIterArg(0),
+                                    countLastRows(b, rows, op));
+  scf::YieldOp::create(b, sum);
+  // Never more than before: what the memory plan goes by.
+  return arith::MinSIOp::create(l.builder(), op.getLoc(), loop.getResult(0),
+                                l.rows(op.getPosition()));
+}
+
+void mlir::dsflash::lowerOp(Lowering &l, LastRowsOp op) {
+  Value m = sumLastRows(l, op), sequences = l.rows(op.getExtents());
+  SmallVector<Value> outs;
+  for (Value result : op.getResults().drop_back())
+    outs.push_back(l.empty(result.getType(), m));
+  outs.push_back(l.empty(op.getExtentsAfter().getType(), sequences));
+  l.replace(l.dispatch(
+      "last_rows", sequences, {op.getPosition(), op.getExtents()}, outs,
+      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+          ValueRange outs) {
+        Value position = ins[0], extents = ins[1];
+        auto countOf = [&](Value sequence) {
+          return countLastRows(
+              b, loadIndex(b, extents, {sequence, b.index(1)}), op);
+        };
+        auto toI32 = [&](Value index) {
+          return arith::IndexCastOp::create(b, b.getI32Type(), index);
+        };
+        b.loop(begin, end, [&](Value sequence) {
+          Value first = b.loop(b.index(0), sequence, 1, b.index(0),
+                               [&](Value other, ArrayRef<Value> sum) {
+                                 return SmallVector<Value>{
+                                     b.add(sum[0], countOf(other))};
+                               })[0];
+          Value count = countOf(sequence);
+          b.store(toI32(first), outs[3], {sequence, b.index(0)});
+          b.store(toI32(count), outs[3], {sequence, b.index(1)});
+          Value rows = loadIndex(b, extents, {sequence, b.index(1)});
+          Value last = b.add(loadIndex(b, extents, {sequence, b.index(0)}),
+                             b.sub(rows, arith::MinSIOp::create(
+                                             b, rows,
+                                             b.index(op.getCount()))));
+          b.loop(b.index(0), count, [&](Value i) {
+            Value from = b.add(last, i), to = b.add(first, i);
+            b.store(toI32(from), outs[0], {to});
+            b.store(toI32(sequence), outs[1], {to});
+            b.store(b.load(position, {from}), outs[2], {to});
+          });
+        });
+      }));
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, AddRowsOp op) {

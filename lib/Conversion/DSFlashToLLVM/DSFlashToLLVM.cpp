@@ -164,6 +164,7 @@ void mlir::dsflash::addDSFlashToLLVMPasses(
     math.lookUpLanes = 16;
   else if (llvm::is_contained(features, "avx2"))
     math.lookUpLanes = 8;
+  math.lookUpBytes = llvm::is_contained(features, "avx512vbmi");
   passes.addPass(createThreadCallPass());
   passes.addPass(createLowerMathPass(math));
   passes.addPass(createLowerVectorPass());

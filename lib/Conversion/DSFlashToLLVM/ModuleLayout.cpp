@@ -96,9 +96,9 @@ FailureOr<ModuleLayout> ModuleLayout::get(ModuleOp module) {
   return layout;
 }
 
-static int64_t getBytes(func::FuncOp function, StringRef attribute) {
-  auto bytes = function->getAttrOfType<IntegerAttr>(attribute);
-  return bytes ? bytes.getInt() : 0;
+static int64_t getNumber(func::FuncOp function, StringRef attribute) {
+  auto number = function->getAttrOfType<IntegerAttr>(attribute);
+  return number ? number.getInt() : 0;
 }
 
 LogicalResult ModuleLayout::addEntry(func::FuncOp function) {
@@ -107,8 +107,9 @@ LogicalResult ModuleLayout::addEntry(func::FuncOp function) {
   Entry entry{function,
               {},
               {},
-              getBytes(function, "dsflash.workspace_row_bytes"),
-              getBytes(function, "dsflash.workspace_fixed_bytes")};
+              getNumber(function, "dsflash.workspace_row_bytes"),
+              getNumber(function, "dsflash.workspace_fixed_bytes"),
+              getNumber(function, "dsflash.last_rows")};
   for (unsigned i = 1; i < function.getNumArguments(); ++i) {
     Type type = function.getArgument(i).getType();
     auto buffer = dyn_cast<MemRefType>(type);

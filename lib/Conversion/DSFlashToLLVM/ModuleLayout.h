@@ -39,6 +39,7 @@ struct Entry {
   SmallVector<EntryTensor> tensors;
   SmallVector<EntryArgument> arguments; // behind the call context
   int64_t workspaceRowBytes, workspaceFixedBytes;
+  int64_t lastRows; // 0: any number
 };
 
 struct ModuleLayout {

@@ -153,7 +153,8 @@ static Field addEntries(TableWriter &w, const ModuleLayout &layout) {
                     Field::address(getEntryName(function)),
                     w.table(name, tensors), Field::i64(tensors.size()),
                     Field::i64(entry.workspaceRowBytes),
-                    Field::i64(entry.workspaceFixedBytes)});
+                    Field::i64(entry.workspaceFixedBytes),
+                    Field::i64(entry.lastRows)});
   }
   return w.table("dsf.entries", rows);
 }

@@ -37,20 +37,20 @@ Type parseType(std::string_view name);
 
 struct Operand {
   enum class Kind {
-    Register,  ///< index
-    Special,   ///< name: "%tid.x"
-    Integer,   ///< value
-    Float,     ///< value: bits of a float (bytes 4) or a double (bytes 8)
-    Variable,  ///< index into Module or Function (local), plus value
-    Label,     ///< index
-    Function,  ///< index
-    Targets,   ///< index of a branch table
-    Address,   ///< [elements[0] + value], more elements: coordinates
-    Vector,    ///< {elements}
-    Pair,      ///< elements[0] | elements[1]
-    List,      ///< (elements) of a call
-    Sink,      ///< _
-    Name,      ///< not resolved yet
+    Register, ///< index
+    Special,  ///< name: "%tid.x"
+    Integer,  ///< value
+    Float,    ///< value: bits of a float (bytes 4) or a double (bytes 8)
+    Variable, ///< index into Module or Function (local), plus value
+    Label,    ///< index
+    Function, ///< index
+    Targets,  ///< index of a branch table
+    Address,  ///< [elements[0] + value], more elements: coordinates
+    Vector,   ///< {elements}
+    Pair,     ///< elements[0] | elements[1]
+    List,     ///< (elements) of a call
+    Sink,     ///< _
+    Name,     ///< not resolved yet
   };
   Kind kind = Kind::Sink;
   std::string name;

@@ -59,10 +59,10 @@ bool Parser::parseLabel(const std::string &name) {
   unsigned line = token.line;
   advance(); // ':'
   if (accept(".branchtargets")) {
-    if (!declare(name,
-                 {Operand::Kind::Targets, unsigned(function->targets.size()),
-                  true},
-                 line))
+    if (!declare(
+            name,
+            {Operand::Kind::Targets, unsigned(function->targets.size()), true},
+            line))
       return false;
     function->targets.emplace_back();
     // The labels of a table come behind it: an instruction of its own keeps

@@ -16,8 +16,18 @@ namespace dsflash::simt {
 
 namespace {
 
-enum Operation : uint32_t { Add, Subtract, Multiply, Divide, Fma, Sqrt, Min,
-                            Max, Exp2, Tanh };
+enum Operation : uint32_t {
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Fma,
+  Sqrt,
+  Min,
+  Max,
+  Exp2,
+  Tanh
+};
 
 float bitsToFloat(uint32_t bits) {
   float value;
@@ -67,11 +77,10 @@ float roundedF32(uint32_t operation, float x, float y, float z,
   // The sign of an exact zero sum depends on the mode.
   if (value == 0 && operation != Multiply && operation != Divide &&
       operation != Sqrt && Rounding(rounding) == Rounding::Down) {
-    bool negative = operation == Fma ? std::signbit(double(x) * y) ||
-                                           std::signbit(z)
-                    : operation == Add
-                        ? std::signbit(x) || std::signbit(y)
-                        : std::signbit(x) || !std::signbit(y);
+    bool negative = operation == Fma
+                        ? std::signbit(double(x) * y) || std::signbit(z)
+                    : operation == Add ? std::signbit(x) || std::signbit(y)
+                                       : std::signbit(x) || !std::signbit(y);
     return negative ? -0.0f : 0.0f;
   }
   return bitsToFloat(encode(value, Format::F32, Rounding(rounding), 0));
@@ -216,9 +225,10 @@ double intToOdd(uint64_t bits, uint32_t isSigned) {
   bool negative = isSigned && int64_t(bits) < 0;
   uint64_t magnitude = negative ? -bits : bits;
   uint64_t low = magnitude & 0xfff;
-  double value = magnitude >> 52 ? double((magnitude & ~uint64_t(0xfff)) |
-                                          (low ? 0x1000 : 0))
-                                 : double(magnitude);
+  double value =
+      magnitude >> 52
+          ? double((magnitude & ~uint64_t(0xfff)) | (low ? 0x1000 : 0))
+          : double(magnitude);
   return negative ? -value : value;
 }
 
@@ -232,8 +242,7 @@ double rsqrtF64(double x) { return 1 / std::sqrt(x); }
 
 } // namespace
 
-#define SYMBOL(name, function)                                                 \
-  {name, reinterpret_cast<void *>(function)}
+#define SYMBOL(name, function) {name, reinterpret_cast<void *>(function)}
 const RuntimeSymbol kArithmeticSymbols[] = {
     SYMBOL("simt_rounded_f32", roundedF32),
     SYMBOL("simt_rounded_f64", roundedF64),

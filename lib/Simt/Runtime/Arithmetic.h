@@ -36,8 +36,14 @@ constexpr FloatFormat kFormats[] = {
 };
 
 /// Flags of translated code.
-enum : uint32_t { kFtz = 1, kSat = 2, kRelu = 4, kSatFinite = 8, kNaN = 16,
-                  kXorSignAbs = 32 };
+enum : uint32_t {
+  kFtz = 1,
+  kSat = 2,
+  kRelu = 4,
+  kSatFinite = 8,
+  kNaN = 16,
+  kXorSignAbs = 32
+};
 
 /// The code of a number, rounded once. kSatFinite: the largest finite value in
 /// place of an infinity, and of NaN where the format has none. kRelu: 0 in

@@ -9,10 +9,17 @@ namespace dsflash::simt {
 
 using ptx::Space;
 
-void AsyncState::startBlock(size_t threads) {
-  groups.assign(threads, {});
-  bulkGroups.assign(threads, {});
+void AsyncState::startBlock() {
+  for (std::vector<CopyGroups> &list : groups)
+    list.clear();
   mbarriers.clear();
+}
+
+CopyGroups &AsyncState::groupsOf(const ThreadContext &who, bool bulk) {
+  std::vector<CopyGroups> &list = groups[bulk];
+  if (list.empty())
+    list.resize(block.launch.block.count());
+  return list[who.index];
 }
 
 // Accesses of the copying thread in steps that a shadow word can note.
@@ -64,22 +71,22 @@ void AsyncState::perform(const AsyncCopy &copy) {
 
 void AsyncState::issue(AsyncCopy copy) {
   if (begin(copy))
-    (copy.toGlobal ? bulkGroups : groups)[copy.who->index].open.push_back(copy);
+    groupsOf(*copy.who, copy.toGlobal).open.push_back(copy);
 }
 
 void AsyncState::commit(ThreadContext &who, bool bulk) {
-  CopyGroups &own = (bulk ? bulkGroups : groups)[who.index];
+  CopyGroups &own = groupsOf(who, bulk);
   own.committed.push_back(std::move(own.open));
   own.open.clear();
 }
 
 void AsyncState::wait(ThreadContext &who, bool bulk, uint32_t remaining,
                       bool all) {
-  CopyGroups &own = (bulk ? bulkGroups : groups)[who.index];
+  CopyGroups &own = groupsOf(who, bulk);
   while (own.committed.size() > (all ? 0 : remaining)) {
     for (const AsyncCopy &copy : own.committed.front())
       perform(copy);
-    own.committed.pop_front();
+    own.committed.erase(own.committed.begin());
   }
   if (!all)
     return;
@@ -89,10 +96,11 @@ void AsyncState::wait(ThreadContext &who, bool bulk, uint32_t remaining,
 }
 
 // Nobody waits for what is still open; a store to global memory happens.
-void AsyncState::threadEnds(const ThreadContext &who) {
-  ThreadContext &thread = const_cast<ThreadContext &>(who);
-  wait(thread, /*bulk=*/true, 0, /*all=*/true);
-  groups[who.index] = {};
+void AsyncState::threadEnds(ThreadContext &who) {
+  if (!groups[true].empty())
+    wait(who, /*bulk=*/true, 0, /*all=*/true);
+  if (!groups[false].empty())
+    groups[false][who.index] = {};
 }
 
 Mbarrier *AsyncState::mbarrier(ThreadContext &who, uint32_t site,
@@ -126,8 +134,7 @@ void AsyncState::endPhase(Mbarrier &barrier) {
   block.progress();
 }
 
-void AsyncState::arrive(ThreadContext &who, Mbarrier &barrier,
-                        uint32_t count) {
+void AsyncState::arrive(ThreadContext &who, Mbarrier &barrier, uint32_t count) {
   if (block.checker)
     block.checker->publish(who, barrier.arriving);
   barrier.pending -= std::min(barrier.pending, count);
@@ -164,8 +171,8 @@ namespace {
 
 void copyAsync(ThreadContext *who, uint32_t site, uint64_t shared,
                uint64_t global, uint32_t bytes, uint32_t sourceBytes) {
-  who->block->async.issue({who, site, false, shared, global, bytes,
-                           std::min(bytes, sourceBytes)});
+  who->block->async.issue(
+      {who, site, false, shared, global, bytes, std::min(bytes, sourceBytes)});
 }
 
 void copyCommit(ThreadContext *who, uint32_t bulk) {
@@ -254,8 +261,7 @@ uint32_t mbarrierTest(ThreadContext *who, uint32_t site, uint64_t address,
 
 } // namespace
 
-#define SYMBOL(name, function)                                                 \
-  {name, reinterpret_cast<void *>(function)}
+#define SYMBOL(name, function) {name, reinterpret_cast<void *>(function)}
 const RuntimeSymbol kAsyncSymbols[] = {
     SYMBOL("simt_copy_async", copyAsync),
     SYMBOL("simt_copy_commit", copyCommit),

@@ -11,7 +11,6 @@
 
 #include "Checker.h"
 
-#include <deque>
 #include <map>
 
 namespace dsflash::simt {
@@ -29,7 +28,7 @@ struct AsyncCopy {
 /// Groups of copies of one thread, the open one last.
 struct CopyGroups {
   std::vector<AsyncCopy> open;
-  std::deque<std::vector<AsyncCopy>> committed;
+  std::vector<std::vector<AsyncCopy>> committed;
 };
 
 /// PTX ISA 9.7.13.15. A phase ends when all arrivals and all announced bytes
@@ -46,8 +45,8 @@ struct Mbarrier {
 class AsyncState {
 public:
   explicit AsyncState(Block &block) : block(block) {}
-  void startBlock(size_t threads);
-  void threadEnds(const ThreadContext &who);
+  void startBlock();
+  void threadEnds(ThreadContext &who);
 
   void issue(AsyncCopy copy);
   void commit(ThreadContext &who, bool bulk);
@@ -66,13 +65,14 @@ public:
   void deliver(Mbarrier &barrier);
 
 private:
+  CopyGroups &groupsOf(const ThreadContext &who, bool bulk);
   bool begin(const AsyncCopy &copy);
   void perform(const AsyncCopy &copy);
   void endPhase(Mbarrier &barrier);
 
   Block &block;
-  std::vector<CopyGroups> groups, bulkGroups; ///< by thread
-  std::map<uint64_t, Mbarrier> mbarriers;     ///< by offset
+  std::vector<CopyGroups> groups[2]; ///< by thread; plain, bulk; empty at first
+  std::map<uint64_t, Mbarrier> mbarriers; ///< by offset
 };
 
 } // namespace dsflash::simt

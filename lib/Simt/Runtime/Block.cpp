@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 
 namespace dsflash::simt {
 
@@ -22,8 +21,7 @@ bool Block::prepare() {
   // Frames of the kernel, and room for the runtime behind its calls.
   size_t bytes = (launch.info.frameBytes * 2 + (64 << 10) + 4095) / 4096 * 4096;
   size_t shared = (size_t(sharedBytes()) + 1024) / 1024 * 1024;
-  sharedMemory.reset(
-      static_cast<uint8_t *>(std::aligned_alloc(1024, shared)));
+  sharedMemory.reset(static_cast<uint8_t *>(std::aligned_alloc(1024, shared)));
   return sharedMemory && stacks.allocate(threads.size(), bytes) &&
          (!checker || checker->prepare());
 }
@@ -94,7 +92,7 @@ void Block::run(uint64_t index) {
   barriers.assign(17, {});
   // What a block before left behind must not pass for a value.
   std::memset(shared(), 0xff, sharedBytes());
-  async.startBlock(count);
+  async.startBlock();
   if (checker)
     checker->startBlock(uint32_t(index));
   at = 0;
@@ -263,8 +261,7 @@ bool Block::gather(ThreadContext &who, uint32_t at, uint32_t mask,
 
 bool Block::join(ThreadContext &who, uint32_t at, uint32_t number,
                  uint32_t expected, uint32_t value, bool aligned, bool waits) {
-  if (number >= barriers.size() || expected % kWarpSize ||
-      expected > 1024) {
+  if (number >= barriers.size() || expected % kWarpSize || expected > 1024) {
     launch.fault(&who, site(at), "barrier",
                  "no barrier " + std::to_string(number) + " of " +
                      std::to_string(expected) + " threads");
@@ -327,8 +324,8 @@ void Block::releaseWithoutCount() {
     if (!barriers[i].arrived)
       continue;
     for (const Thread &thread : threads)
-      whole |= thread.state == Thread::State::Barrier &&
-               thread.barrier == i && thread.mask == 0;
+      whole |= thread.state == Thread::State::Barrier && thread.barrier == i &&
+               thread.mask == 0;
     if (whole && barriers[i].arrived >= live)
       release(i);
   }

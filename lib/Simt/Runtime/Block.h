@@ -117,7 +117,7 @@ private:
 
   FiberStacks stacks;
   std::unique_ptr<uint8_t, FreeDeleter> sharedMemory;
-  std::vector<uint32_t> order; ///< thread by position
+  std::vector<uint32_t> order;            ///< thread by position
   std::vector<std::vector<Group>> groups; ///< by warp
   std::vector<BarrierState> barriers;
   uint32_t count = 0, live = 0;

@@ -24,9 +24,7 @@ static const char *accessName(Access kind) {
                                  : "atomic";
 }
 
-bool Checker::prepare() {
-  return sharedWords.create(block.sharedBytes());
-}
+bool Checker::prepare() { return sharedWords.create(block.sharedBytes()); }
 
 void Checker::startBlock(uint32_t index) {
   ++run;
@@ -81,8 +79,7 @@ uint8_t *Checker::accessShared(ThreadContext &who, uint32_t siteIndex,
     return faulty(who, bytes);
   }
   if (offset % bytes) {
-    block.launch.fault(&who, site, "misaligned shared",
-                       what());
+    block.launch.fault(&who, site, "misaligned shared", what());
     return faulty(who, bytes);
   }
   if (block.launch.counters)
@@ -103,8 +100,7 @@ uint8_t *Checker::accessShared(ThreadContext &who, uint32_t siteIndex,
               "waited for goes");
     else if (kind != Access::Write && (word.defined & mask) != mask)
       block.launch.fault(&who, site, "uninitialised shared",
-                         what() +
-                             " of shared memory that nothing has written");
+                         what() + " of shared memory that nothing has written");
     if (kind != Access::Read)
       word.defined |= mask;
     note(who, siteIndex, kind, word, mask, "shared", offset);
@@ -153,8 +149,7 @@ uint8_t *Checker::accessGlobal(ThreadContext &who, uint32_t siteIndex,
   if (kind == Access::Atomic && block.launch.options.checks)
     acquireBlocks(address);
   for (uint64_t at = address; at < address + bytes;) {
-    uint64_t end =
-        std::min<uint64_t>(address + bytes, (at & ~uint64_t(3)) + 4);
+    uint64_t end = std::min<uint64_t>(address + bytes, (at & ~uint64_t(3)) + 4);
     uint8_t mask = uint8_t(((1u << (end - at)) - 1) << (at & 3));
     ShadowWord &word = range->words[(at - origin) / 4];
     if (word.run != launchRun)

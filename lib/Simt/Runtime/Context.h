@@ -14,7 +14,7 @@ constexpr unsigned kWarpSize = 32;
 /// First argument of every translated function, which reads its fields by
 /// their offsets.
 struct ThreadContext {
-  uint8_t *shared = nullptr; ///< shared memory of the block
+  uint8_t *shared = nullptr;    ///< shared memory of the block
   uint64_t *executed = nullptr; ///< times that each basic block ran
   Block *block = nullptr;
   uint32_t tid[3] = {}, ntid[3] = {}, ctaid[3] = {}, nctaid[3] = {};

@@ -27,8 +27,7 @@ void CounterState::add(Streams &streams, const ThreadContext &who,
 }
 
 void CounterState::globalAccess(const ThreadContext &who, uint32_t site,
-                                Access kind, uint64_t address,
-                                unsigned bytes) {
+                                Access kind, uint64_t address, unsigned bytes) {
   if (kind != Access::Write)
     counters.globalReadBytes += bytes;
   if (kind != Access::Read)

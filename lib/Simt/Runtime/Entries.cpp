@@ -14,8 +14,7 @@ namespace {
 using Context = ThreadContext;
 
 uint64_t clockNow() {
-  return uint64_t(
-      std::chrono::steady_clock::now().time_since_epoch().count());
+  return uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
 void undefinedValue(Context *who, uint32_t site, uint32_t isUndefined,
@@ -36,8 +35,7 @@ void trap(Context *who, uint32_t site) {
 void exitThread(Context *who) { who->block->leave(*who); }
 
 void backwardBranch(Context *who, uint32_t site) {
-  if (++who->backwardBranches <=
-      who->block->launch.options.maxBackwardBranches)
+  if (++who->backwardBranches <= who->block->launch.options.maxBackwardBranches)
     return;
   who->block->launch.fault(who, who->block->site(site), "endless loop",
                            std::to_string(who->backwardBranches) +
@@ -101,8 +99,8 @@ void barrierArrive(Context *who, uint32_t site, uint32_t number,
 uint32_t barrierReduce(Context *who, uint32_t site, uint32_t number,
                        uint32_t count, uint32_t predicate, uint32_t how) {
   uint32_t members = 0;
-  uint32_t sum = who->block->barrierSum(*who, site, number, count, predicate,
-                                        members);
+  uint32_t sum =
+      who->block->barrierSum(*who, site, number, count, predicate, members);
   return how == 0 ? sum : how == 1 ? sum == members : sum != 0;
 }
 
@@ -166,14 +164,12 @@ uint64_t shuffle(Context *who, uint32_t site, uint32_t mask, uint32_t value,
         if (block.launch.options.checks)
           block.launch.fault(&lanes[lane]->context, block.site(site),
                              "inactive lane",
-                             "a value comes from lane " +
-                                 std::to_string(from) +
+                             "a value comes from lane " + std::to_string(from) +
                                  ", which takes no part");
         from = lane;
       }
-      shuffle.result =
-          static_cast<Shuffle *>(lanes[from]->operands)->value |
-          uint64_t(inside) << 32;
+      shuffle.result = static_cast<Shuffle *>(lanes[from]->operands)->value |
+                       uint64_t(inside) << 32;
     }
   });
   return own.result;
@@ -192,8 +188,8 @@ uint32_t exchange(Context *who, uint32_t site, uint32_t mask, uint64_t value,
   who->block->together(*who, site, mask, &own, [&](Lanes &lanes) {
     for (Thread *lane : lanes)
       if (lane)
-        static_cast<Exchange *>(lane->operands)->result = combine(
-            lanes, static_cast<Exchange *>(lane->operands)->value);
+        static_cast<Exchange *>(lane->operands)->result =
+            combine(lanes, static_cast<Exchange *>(lane->operands)->value);
   });
   return own.result;
 }
@@ -254,14 +250,11 @@ uint32_t reduce(Context *who, uint32_t site, uint32_t mask, uint32_t value,
   });
 }
 
-uint32_t activeMask(Context *who) {
-  return who->block->liveLanes(who->warp);
-}
+uint32_t activeMask(Context *who) { return who->block->liveLanes(who->warp); }
 
 } // namespace
 
-#define SYMBOL(name, function)                                                 \
-  {name, reinterpret_cast<void *>(function)}
+#define SYMBOL(name, function) {name, reinterpret_cast<void *>(function)}
 const RuntimeSymbol kThreadSymbols[] = {
     SYMBOL("simt_clock", clockNow),
     SYMBOL("simt_undefined", undefinedValue),

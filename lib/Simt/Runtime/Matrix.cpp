@@ -21,51 +21,12 @@ struct Rows {
   uint32_t *values;
 };
 
-// Lane i gives the address of row i % 8 of matrix i / 8 and gets, of each
-// matrix, two elements of row i / 4 (transposed: of column i / 4).
-void loadMatrix(ThreadContext *who, uint32_t site, uint64_t address,
+// ldmatrix and stmatrix. Lane i gives the address of row i % 8 of matrix i / 8
+// and holds, of each matrix, two elements of row i / 4 (transposed: of column
+// i / 4).
+void moveMatrix(ThreadContext *who, uint32_t site, uint64_t address,
                 uint32_t count, uint32_t transposed, uint32_t generic,
-                uint32_t *values) {
-  Rows own{address, values};
-  Block &block = *who->block;
-  block.together(*who, site, ~uint32_t(0), &own, [&](Lanes &lanes) {
-    const uint8_t *rows[32] = {};
-    for (uint32_t i = 0; i < 8 * count; ++i) {
-      if (!lanes[i])
-        continue;
-      uint64_t where = static_cast<Rows *>(lanes[i]->operands)->address;
-      if (block.checker)
-        rows[i] = block.checker->access(
-            lanes[i]->context, site,
-            generic ? ptx::Space::Generic : ptx::Space::Shared, Access::Read,
-            where, 16);
-      else
-        rows[i] = generic ? reinterpret_cast<uint8_t *>(where)
-                          : block.shared() + where;
-    }
-    for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
-      if (!lanes[lane])
-        continue;
-      uint32_t *to = static_cast<Rows *>(lanes[lane]->operands)->values;
-      for (uint32_t matrix = 0; matrix < count; ++matrix) {
-        uint16_t pair[2] = {};
-        for (uint32_t i = 0; i < 2; ++i) {
-          uint32_t row = lane / 4, column = lane % 4 * 2 + i;
-          if (transposed)
-            std::swap(row, column);
-          if (const uint8_t *from = rows[8 * matrix + row])
-            std::memcpy(&pair[i], from + 2 * column, 2);
-        }
-        std::memcpy(&to[matrix], pair, 4);
-      }
-    }
-  });
-}
-
-// The reverse of loadMatrix.
-void storeMatrix(ThreadContext *who, uint32_t site, uint64_t address,
-                 uint32_t count, uint32_t transposed, uint32_t generic,
-                 uint32_t *values) {
+                uint32_t stores, uint32_t *values) {
   Rows own{address, values};
   Block &block = *who->block;
   block.together(*who, site, ~uint32_t(0), &own, [&](Lanes &lanes) {
@@ -77,25 +38,26 @@ void storeMatrix(ThreadContext *who, uint32_t site, uint64_t address,
       if (block.checker)
         rows[i] = block.checker->access(
             lanes[i]->context, site,
-            generic ? ptx::Space::Generic : ptx::Space::Shared, Access::Write,
-            where, 16);
+            generic ? ptx::Space::Generic : ptx::Space::Shared,
+            stores ? Access::Write : Access::Read, where, 16);
       else
         rows[i] = generic ? reinterpret_cast<uint8_t *>(where)
                           : block.shared() + where;
     }
-    for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
-      if (!lanes[lane])
+    for (uint32_t element = 0; element < 64 * count; ++element) {
+      uint32_t matrix = element / 64, lane = element / 2 % 32,
+               half = element % 2;
+      uint32_t row = lane / 4, column = lane % 4 * 2 + half;
+      if (transposed)
+        std::swap(row, column);
+      uint8_t *memory = rows[8 * matrix + row];
+      if (!lanes[lane] || !memory)
         continue;
-      const uint32_t *from = static_cast<Rows *>(lanes[lane]->operands)->values;
-      for (uint32_t matrix = 0; matrix < count; ++matrix)
-        for (uint32_t i = 0; i < 2; ++i) {
-          uint32_t row = lane / 4, column = lane % 4 * 2 + i;
-          if (transposed)
-            std::swap(row, column);
-          auto value = uint16_t(from[matrix] >> (16 * i));
-          if (uint8_t *to = rows[8 * matrix + row])
-            std::memcpy(to + 2 * column, &value, 2);
-        }
+      auto *held = reinterpret_cast<uint8_t *>(
+          &static_cast<Rows *>(lanes[lane]->operands)->values[matrix]);
+      memory += 2 * column;
+      held += 2 * half;
+      std::memcpy(stores ? memory : held, stores ? held : memory, 2);
     }
   });
 }
@@ -156,9 +118,8 @@ void multiplyMatrix(ThreadContext *who, uint32_t site, uint32_t depth,
           static_cast<Fragments *>(lanes[lane]->operands)->operands;
       for (uint32_t r = 0; r < registersA; ++r)
         for (uint32_t i = 0; i < each; ++i)
-          a[lane / 4 + 8 * (r % 2)]
-           [lane % 4 * each + 4 * each * (r / 2) + i] =
-               elementOf(from[r], i, Element(typeA));
+          a[lane / 4 + 8 * (r % 2)][lane % 4 * each + 4 * each * (r / 2) + i] =
+              elementOf(from[r], i, Element(typeA));
       from += registersA;
       for (uint32_t r = 0; r < registersB; ++r)
         for (uint32_t i = 0; i < each; ++i)
@@ -198,11 +159,9 @@ void multiplyMatrix(ThreadContext *who, uint32_t site, uint32_t depth,
 
 } // namespace
 
-#define SYMBOL(name, function)                                                 \
-  {name, reinterpret_cast<void *>(function)}
+#define SYMBOL(name, function) {name, reinterpret_cast<void *>(function)}
 const RuntimeSymbol kMatrixSymbols[] = {
-    SYMBOL("simt_load_matrix", loadMatrix),
-    SYMBOL("simt_store_matrix", storeMatrix),
+    SYMBOL("simt_move_matrix", moveMatrix),
     SYMBOL("simt_multiply_matrix", multiplyMatrix),
 };
 #undef SYMBOL

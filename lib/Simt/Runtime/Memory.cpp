@@ -27,8 +27,8 @@ Result<uint64_t> Memory::allocate(size_t bytes, std::string name) {
   size_t total = (bytes + 2 * alignment - 1) / alignment * alignment;
   void *memory = std::aligned_alloc(alignment, total);
   if (!memory)
-    return Status::error(name, "out of device memory: " +
-                                   std::to_string(bytes) + " bytes");
+    return Status::error(
+        name, "out of device memory: " + std::to_string(bytes) + " bytes");
   uint64_t address = reinterpret_cast<uint64_t>(memory);
   Range range;
   range.begin = address;
@@ -87,8 +87,8 @@ Status Memory::check(uint64_t address, size_t bytes) {
   if (range && (range->contains(address, bytes) ||
                 (bytes == 0 && address - range->begin <= range->bytes)))
     return {};
-  return Status::error(hex(address), std::to_string(bytes) +
-                                         " bytes are in no allocation");
+  return Status::error(hex(address),
+                       std::to_string(bytes) + " bytes are in no allocation");
 }
 
 } // namespace dsflash::simt

@@ -26,8 +26,8 @@ bool Translator::copyAsync(const Instruction &instruction,
     if (!all && operands.size() != 1)
       return false;
     callRuntime("simt_copy_wait", b.getVoidTy(),
-                {context, bulkValue,
-                 all ? b.getInt32(0) : use(operands[0], 32), b.getInt32(all)});
+                {context, bulkValue, all ? b.getInt32(0) : use(operands[0], 32),
+                 b.getInt32(all)});
     return true;
   }
   if (modifiers.take("mbarrier")) {
@@ -68,8 +68,8 @@ bool Translator::copyBulk(const Instruction &instruction,
   Value *bytes = use(operands[2], 32);
   requireDefined("the size of a copy");
   if (modifiers.take("mbarrier::complete_tx::bytes")) {
-    bool shared = modifiers.take("shared::cluster") ||
-                  modifiers.take("shared::cta");
+    bool shared =
+        modifiers.take("shared::cluster") || modifiers.take("shared::cta");
     if (!shared || !modifiers.take("global") || operands.size() < 4)
       return false;
     callWaiting("simt_bulk_load", b.getVoidTy(),
@@ -102,24 +102,23 @@ bool Translator::mbarrier(const Instruction &instruction,
                 {context, at, address(operands[0])});
     return true;
   }
-  bool arrives = modifiers.take("arrive"), drops = modifiers.take("arrive_drop");
+  bool arrives = modifiers.take("arrive"),
+       drops = modifiers.take("arrive_drop");
   bool expects = modifiers.take("expect_tx");
   if (arrives || drops || expects) {
     // The state comes first, but for a bare expect_tx and `_`-less forms.
     bool hasState = operands[0].kind != Operand::Kind::Address;
     size_t first = hasState ? 1 : 0;
-    Value *operand = operands.size() > first + 1
-                         ? use(operands[first + 1], 32)
-                         : nullptr;
+    Value *operand =
+        operands.size() > first + 1 ? use(operands[first + 1], 32) : nullptr;
     if (operands.size() <= first || (expects && !operand))
       return false;
-    Value *count = !(arrives || drops) ? zero
+    Value *count = !(arrives || drops)   ? zero
                    : !expects && operand ? operand
                                          : b.getInt32(1);
-    Value *phase =
-        callWaiting("simt_mbarrier_arrive", b.getInt64Ty(),
-                    {context, at, address(operands[first]), count,
-                     expects ? operand : zero, b.getInt32(drops)});
+    Value *phase = callWaiting("simt_mbarrier_arrive", b.getInt64Ty(),
+                               {context, at, address(operands[first]), count,
+                                expects ? operand : zero, b.getInt32(drops)});
     if (hasState)
       set(operands[0], phase);
     return true;
@@ -133,10 +132,10 @@ bool Translator::mbarrier(const Instruction &instruction,
   if (!(tests || tries) || operands.size() < 3)
     return false;
   bool parity = modifiers.take("parity");
-  Value *done = callWaiting(
-      "simt_mbarrier_test", intType(32),
-      {context, at, address(operands[1]), use(operands[2], 64),
-       b.getInt32(parity), b.getInt32(1)});
+  Value *done =
+      callWaiting("simt_mbarrier_test", intType(32),
+                  {context, at, address(operands[1]), use(operands[2], 64),
+                   b.getInt32(parity), b.getInt32(1)});
   set(operands[0], b.CreateTrunc(done, b.getInt1Ty()));
   return true;
 }

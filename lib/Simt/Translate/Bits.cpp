@@ -94,9 +94,9 @@ bool Translator::funnelShift(const Instruction &instruction,
   Value *low = b.CreateZExt(use(instruction.operands[1], 32), wide);
   Value *high = b.CreateZExt(use(instruction.operands[2], 32), wide);
   Value *amount = use(instruction.operands[3], 32);
-  amount = wrap ? b.CreateAnd(amount, b.getInt32(31))
-                : b.CreateBinaryIntrinsic(Intrinsic::umin, amount,
-                                          b.getInt32(32));
+  amount =
+      wrap ? b.CreateAnd(amount, b.getInt32(31))
+           : b.CreateBinaryIntrinsic(Intrinsic::umin, amount, b.getInt32(32));
   amount = b.CreateZExt(amount, wide);
   Value *both = b.CreateOr(b.CreateShl(high, 32), low);
   Value *result = left ? b.CreateLShr(b.CreateShl(both, amount), 32)
@@ -117,18 +117,16 @@ bool Translator::countBits(const Instruction &instruction,
         b.CreateUnaryIntrinsic(Intrinsic::bitreverse, x));
     return true;
   }
-  Value *count =
-      opcode == "popc"
-          ? b.CreateUnaryIntrinsic(Intrinsic::ctpop, x)
-          : b.CreateBinaryIntrinsic(Intrinsic::ctlz, x, b.getFalse());
+  Value *count = opcode == "popc" ? b.CreateUnaryIntrinsic(Intrinsic::ctpop, x)
+                                  : b.CreateBinaryIntrinsic(Intrinsic::ctlz, x,
+                                                            b.getFalse());
   set(instruction.operands[0], b.CreateZExtOrTrunc(count, intType(32)));
   return true;
 }
 
 // Position of the highest bit that differs from the sign, or all ones;
 // .shiftamt: how far it is from the top.
-bool Translator::findBit(const Instruction &instruction,
-                         Modifiers &modifiers) {
+bool Translator::findBit(const Instruction &instruction, Modifiers &modifiers) {
   ptx::Type type = modifiers.takeType();
   bool amount = modifiers.take("shiftamt");
   if (!type || instruction.operands.size() != 2)
@@ -157,9 +155,8 @@ bool Translator::extractField(const Instruction &instruction,
   Value *x = use(instruction.operands[1], type.bits);
   x = type.isSigned() ? b.CreateSExt(x, wide) : b.CreateZExt(x, wide);
   auto small = [&](unsigned i) {
-    return b.CreateZExt(b.CreateAnd(use(instruction.operands[i], 32),
-                                    b.getInt32(0xff)),
-                        wide);
+    return b.CreateZExt(
+        b.CreateAnd(use(instruction.operands[i], 32), b.getInt32(0xff)), wide);
   };
   Value *position = small(2), *length = small(3);
   Value *one = ConstantInt::get(wide, 1);
@@ -200,25 +197,23 @@ bool Translator::insertField(const Instruction &instruction,
     return b.CreateZExt(use(instruction.operands[i], type.bits), wide);
   };
   auto small = [&](unsigned i) {
-    return b.CreateZExt(b.CreateAnd(use(instruction.operands[i], 32),
-                                    b.getInt32(0xff)),
-                        wide);
+    return b.CreateZExt(
+        b.CreateAnd(use(instruction.operands[i], 32), b.getInt32(0xff)), wide);
   };
   Value *position = small(3), *length = small(4);
   Value *one = ConstantInt::get(wide, 1);
-  Value *where = b.CreateShl(
-      b.CreateSub(b.CreateShl(one, length), one), position);
-  Value *result = b.CreateOr(
-      b.CreateAnd(b.CreateShl(field(1), position), where),
-      b.CreateAnd(field(2), b.CreateNot(where)));
+  Value *where =
+      b.CreateShl(b.CreateSub(b.CreateShl(one, length), one), position);
+  Value *result =
+      b.CreateOr(b.CreateAnd(b.CreateShl(field(1), position), where),
+                 b.CreateAnd(field(2), b.CreateNot(where)));
   set(instruction.operands[0], b.CreateTrunc(result, intType(type.bits)));
   return true;
 }
 
 // prmt.b32{.mode}: four bytes chosen from the eight of b:a; bit 3 of a choice
 // repeats the byte's sign.
-bool Translator::permute(const Instruction &instruction,
-                         Modifiers &modifiers) {
+bool Translator::permute(const Instruction &instruction, Modifiers &modifiers) {
   ptx::Type type = modifiers.takeType();
   std::string_view mode =
       modifiers.takeOneOf({"f4e", "b4e", "rc8", "ecl", "ecr", "rc16"});
@@ -254,8 +249,8 @@ bool Translator::permute(const Instruction &instruction,
     Value *sign = b.CreateAShr(byte, uint64_t(7));
     Value *useSign = b.CreateIsNotNull(b.CreateAnd(choice, b.getInt32(8)));
     byte = b.CreateSelect(useSign, sign, byte);
-    result = b.CreateOr(result,
-                        b.CreateShl(b.CreateZExt(byte, intType(32)), 8 * i));
+    result =
+        b.CreateOr(result, b.CreateShl(b.CreateZExt(byte, intType(32)), 8 * i));
   }
   set(instruction.operands[0], result);
   return true;
@@ -272,12 +267,11 @@ bool Translator::extend(const Instruction &instruction, Modifiers &modifiers) {
   bits = wrap ? b.CreateAnd(bits, b.getInt32(31))
               : b.CreateBinaryIntrinsic(Intrinsic::umin, bits, b.getInt32(32));
   Value *amount = b.CreateZExt(b.CreateSub(b.getInt32(32), bits), intType(64));
-  Value *high = b.CreateShl(
-      b.CreateShl(b.CreateZExt(x, intType(64)), 32), amount);
-  Value *result =
-      type.isSigned()
-          ? b.CreateAShr(b.CreateAShr(high, amount), uint64_t(32))
-          : b.CreateLShr(b.CreateLShr(high, amount), uint64_t(32));
+  Value *high =
+      b.CreateShl(b.CreateShl(b.CreateZExt(x, intType(64)), 32), amount);
+  Value *result = type.isSigned()
+                      ? b.CreateAShr(b.CreateAShr(high, amount), uint64_t(32))
+                      : b.CreateLShr(b.CreateLShr(high, amount), uint64_t(32));
   set(instruction.operands[0],
       b.CreateSelect(b.CreateIsNull(bits), b.getInt32(0),
                      b.CreateTrunc(result, intType(32))));
@@ -292,9 +286,9 @@ bool Translator::mask(const Instruction &instruction, Modifiers &modifiers) {
     return false;
   auto amount = [&](unsigned i) {
     Value *bits = use(instruction.operands[i], 32);
-    bits = wrap ? b.CreateAnd(bits, b.getInt32(31))
-                : b.CreateBinaryIntrinsic(Intrinsic::umin, bits,
-                                          b.getInt32(32));
+    bits = wrap
+               ? b.CreateAnd(bits, b.getInt32(31))
+               : b.CreateBinaryIntrinsic(Intrinsic::umin, bits, b.getInt32(32));
     return b.CreateZExt(bits, intType(128));
   };
   Value *one = ConstantInt::get(intType(128), 1);

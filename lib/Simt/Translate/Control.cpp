@@ -11,8 +11,7 @@ using ptx::Operand;
 
 // A loop that never ends must be noticed.
 void Translator::backwardBranch(const Operand &label) {
-  if (kernel.instrumented &&
-      source.labels[label.index].position <= position)
+  if (kernel.instrumented && source.labels[label.index].position <= position)
     callRuntime("simt_backward_branch", b.getVoidTy(),
                 {context, siteValue(*current)});
 }
@@ -107,8 +106,7 @@ bool Translator::trap(const Instruction &instruction, Modifiers &) {
 
 // bar{.cta}.{sync,arrive,red} and barrier, bar.warp.sync, barrier.cluster (a
 // cluster is one block).
-bool Translator::barrier(const Instruction &instruction,
-                         Modifiers &modifiers) {
+bool Translator::barrier(const Instruction &instruction, Modifiers &modifiers) {
   modifiers.take("cta");
   bool warp = modifiers.take("warp"), cluster = modifiers.take("cluster");
   std::string_view action =
@@ -138,15 +136,15 @@ bool Translator::barrier(const Instruction &instruction,
     modifiers.takeType();
     if (how.empty() || operands.size() < 3)
       return false;
-    Value *count =
-        operands.size() == 4 ? use(operands[2], 32) : b.getInt32(0);
+    Value *count = operands.size() == 4 ? use(operands[2], 32) : b.getInt32(0);
     Value *predicate = usePredicate(operands.back());
     requireDefined("an operand of a barrier");
-    Value *total = callWaiting(
-        "simt_barrier_reduce", intType(32),
-        {context, at, use(operands[1], 32), count,
-         b.CreateZExt(predicate, intType(32)),
-         b.getInt32(how == "popc" ? 0 : how == "and" ? 1 : 2)});
+    Value *total = callWaiting("simt_barrier_reduce", intType(32),
+                               {context, at, use(operands[1], 32), count,
+                                b.CreateZExt(predicate, intType(32)),
+                                b.getInt32(how == "popc"  ? 0
+                                           : how == "and" ? 1
+                                                          : 2)});
     set(operands[0],
         how == "popc" ? total : b.CreateTrunc(total, b.getInt1Ty()));
     return true;

@@ -19,9 +19,9 @@ struct PackedFormat {
 
 const std::map<std::string_view, PackedFormat> &packedFormats() {
   static const std::map<std::string_view, PackedFormat> table = {
-      {"f16x2", {Format::F16, 16}},   {"bf16x2", {Format::BF16, 16}},
-      {"e4m3x2", {Format::E4M3, 8}},  {"e5m2x2", {Format::E5M2, 8}},
-      {"e2m3x2", {Format::E2M3, 8}},  {"e3m2x2", {Format::E3M2, 8}},
+      {"f16x2", {Format::F16, 16}},  {"bf16x2", {Format::BF16, 16}},
+      {"e4m3x2", {Format::E4M3, 8}}, {"e5m2x2", {Format::E5M2, 8}},
+      {"e2m3x2", {Format::E2M3, 8}}, {"e3m2x2", {Format::E3M2, 8}},
       {"e2m1x2", {Format::E2M1, 4}}};
   return table;
 }
@@ -71,16 +71,16 @@ bool Translator::convertPacked(const Instruction &instruction,
           intType(32));
       if (fromScale) {
         // 2^(code - 127); 2^-127 is subnormal, 255 NaN.
-        Value *power = b.CreateBitCast(
-            b.CreateSelect(b.CreateIsNull(code), b.getInt32(0x00400000),
-                           b.CreateShl(code, 23)),
-            b.getFloatTy());
+        Value *power = b.CreateBitCast(b.CreateSelect(b.CreateIsNull(code),
+                                                      b.getInt32(0x00400000),
+                                                      b.CreateShl(code, 23)),
+                                       b.getFloatTy());
         numbers[i] = b.CreateSelect(b.CreateICmpEQ(code, b.getInt32(255)),
                                     ConstantFP::getNaN(b.getFloatTy()), power);
       } else {
-        numbers[i] = callRuntime(
-            "simt_decode", b.getFloatTy(),
-            {code, b.getInt32(uint32_t(origin->second.format))});
+        numbers[i] =
+            callRuntime("simt_decode", b.getFloatTy(),
+                        {code, b.getInt32(uint32_t(origin->second.format))});
       }
     }
   } else {
@@ -105,8 +105,7 @@ bool Translator::convertPacked(const Instruction &instruction,
   return true;
 }
 
-bool Translator::convert(const Instruction &instruction,
-                         Modifiers &modifiers) {
+bool Translator::convert(const Instruction &instruction, Modifiers &modifiers) {
   for (const std::string &part : instruction.parts)
     if (packedFormats().count(part) || part == "ue8m0x2")
       return convertPacked(instruction, modifiers);
@@ -118,10 +117,10 @@ bool Translator::convert(const Instruction &instruction,
   if (modifiers.take("tf32")) {
     // 10 bits of mantissa, ties away from zero.
     Value *bits = use(instruction.operands[1], 32);
-    Value *rounded = b.CreateAnd(
-        b.CreateAdd(bits, b.getInt32(0x1000)), b.getInt32(~0x1fffu));
-    Value *isFinite = b.CreateICmpNE(
-        b.CreateAnd(bits, b.getInt32(0x7f800000)), b.getInt32(0x7f800000));
+    Value *rounded = b.CreateAnd(b.CreateAdd(bits, b.getInt32(0x1000)),
+                                 b.getInt32(~0x1fffu));
+    Value *isFinite = b.CreateICmpNE(b.CreateAnd(bits, b.getInt32(0x7f800000)),
+                                     b.getInt32(0x7f800000));
     set(instruction.operands[0], b.CreateSelect(isFinite, rounded, bits));
     return rounding == uint32_t(Rounding::Away) &&
            modifiers.takeType().bits == 32;
@@ -140,9 +139,8 @@ bool Translator::convert(const Instruction &instruction,
                           : b.CreateZExt(x, intType(wide));
       APInt low = to.isSigned() ? APInt::getSignedMinValue(to.bits).sext(wide)
                                 : APInt(wide, 0);
-      APInt high = to.isSigned()
-                       ? APInt::getSignedMaxValue(to.bits).sext(wide)
-                       : APInt::getMaxValue(to.bits).zext(wide);
+      APInt high = to.isSigned() ? APInt::getSignedMaxValue(to.bits).sext(wide)
+                                 : APInt::getMaxValue(to.bits).zext(wide);
       x = b.CreateBinaryIntrinsic(Intrinsic::smax, x,
                                   ConstantInt::get(b.getContext(), low));
       x = b.CreateBinaryIntrinsic(Intrinsic::smin, x,
@@ -175,9 +173,8 @@ bool Translator::convert(const Instruction &instruction,
                         : b.CreateZExt(x, intType(64));
     if (to.bits == 16) {
       // The target keeps at most 11 bits: to odd at 53 bits, then once more.
-      Value *whole = callRuntime(
-          "simt_int_to_odd", b.getDoubleTy(),
-          {x, b.getInt32(from.isSigned())});
+      Value *whole = callRuntime("simt_int_to_odd", b.getDoubleTy(),
+                                 {x, b.getInt32(from.isSigned())});
       Format format = to.kind == 'B' ? Format::BF16 : Format::F16;
       set(instruction.operands[0],
           b.CreateTrunc(callRuntime("simt_encode_f64", intType(32),
@@ -186,18 +183,18 @@ bool Translator::convert(const Instruction &instruction,
                         intType(16)));
       return true;
     }
-    Value *wide = callRuntime("simt_int_to_float", b.getDoubleTy(),
-                              {x, b.getInt32(from.isSigned()),
-                               b.getInt32(rounding),
-                               b.getInt32(to.bits == 64)});
+    Value *wide =
+        callRuntime("simt_int_to_float", b.getDoubleTy(),
+                    {x, b.getInt32(from.isSigned()), b.getInt32(rounding),
+                     b.getInt32(to.bits == 64)});
     set(instruction.operands[0], b.CreateFPCast(wide, floatTy));
     return true;
   }
 
-  Value *x = widen(asInt(from.bits >= 32
-                             ? useFloat(instruction.operands[1], from.bits)
-                             : use(instruction.operands[1], from.bits)),
-                   from);
+  Value *x =
+      widen(asInt(from.bits >= 32 ? useFloat(instruction.operands[1], from.bits)
+                                  : use(instruction.operands[1], from.bits)),
+            from);
   x = flush(x, ftz);
   static constexpr Intrinsic::ID roundings[] = {
       Intrinsic::roundeven, Intrinsic::trunc, Intrinsic::floor,
@@ -208,9 +205,9 @@ bool Translator::convert(const Instruction &instruction,
     if (!integral)
       return false;
     x = b.CreateUnaryIntrinsic(roundings[rounding], x);
-    Value *result = b.CreateIntrinsic(
-        to.isSigned() ? Intrinsic::fptosi_sat : Intrinsic::fptoui_sat,
-        {intType(to.bits), x->getType()}, {x});
+    Value *result = b.CreateIntrinsic(to.isSigned() ? Intrinsic::fptosi_sat
+                                                    : Intrinsic::fptoui_sat,
+                                      {intType(to.bits), x->getType()}, {x});
     if (to.bits == 64 || from.bits == 64) {
       APInt top = APInt::getSignMask(to.bits);
       result = b.CreateSelect(b.CreateFCmpUNO(x, x),
@@ -235,9 +232,9 @@ bool Translator::convert(const Instruction &instruction,
     Value *rounded = b.CreateLShr(
         b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff))), 16);
     set(instruction.operands[0],
-        b.CreateTrunc(b.CreateSelect(b.CreateFCmpUNO(x, x),
-                                     b.getInt32(0x7fff), rounded),
-                      intType(16)));
+        b.CreateTrunc(
+            b.CreateSelect(b.CreateFCmpUNO(x, x), b.getInt32(0x7fff), rounded),
+            intType(16)));
     return true;
   } else if (to.bits == 16 || rounding) {
     if (sat)
@@ -248,8 +245,8 @@ bool Translator::convert(const Instruction &instruction,
     Value *code = callRuntime(
         x->getType()->isDoubleTy() ? "simt_encode_f64" : "simt_encode_f32",
         intType(32),
-        {x, b.getInt32(uint32_t(format)),
-         b.getInt32(integral ? 0 : rounding), b.getInt32(flags)});
+        {x, b.getInt32(uint32_t(format)), b.getInt32(integral ? 0 : rounding),
+         b.getInt32(flags)});
     if (to.bits == 16) {
       set(instruction.operands[0], b.CreateTrunc(code, intType(16)));
       return true;

@@ -36,8 +36,8 @@ Value *Translator::flush(Value *value, bool ftz) {
   if (!ftz || !value->getType()->isFloatTy())
     return value;
   Value *magnitude = b.CreateUnaryIntrinsic(Intrinsic::fabs, value);
-  Value *tiny = b.CreateFCmpOLT(
-      magnitude, ConstantFP::get(value->getType(), 0x1p-126));
+  Value *tiny =
+      b.CreateFCmpOLT(magnitude, ConstantFP::get(value->getType(), 0x1p-126));
   Value *zero = b.CreateBinaryIntrinsic(
       Intrinsic::copysign, ConstantFP::get(value->getType(), 0.0), value);
   return b.CreateSelect(tiny, zero, value);
@@ -54,7 +54,8 @@ Value *Translator::saturate(Value *value) {
 bool Translator::packed(const Instruction &instruction, ptx::Type type,
                         function_ref<Value *(ArrayRef<Value *>)> compute) {
   SmallVector<Value *> sources;
-  for (const ptx::Operand &operand : ArrayRef(instruction.operands).drop_front())
+  for (const ptx::Operand &operand :
+       ArrayRef(instruction.operands).drop_front())
     sources.push_back(use(operand, type.totalBits()));
   Value *result = ConstantInt::get(intType(type.totalBits()), 0);
   for (unsigned lane = 0; lane < type.lanes; ++lane) {
@@ -63,9 +64,9 @@ bool Translator::packed(const Instruction &instruction, ptx::Type type,
       elements.push_back(b.CreateTrunc(
           b.CreateLShr(whole, uint64_t(lane) * type.bits), intType(type.bits)));
     Value *element = asInt(compute(elements));
-    result = b.CreateOr(
-        result, b.CreateShl(b.CreateZExt(element, result->getType()),
-                            uint64_t(lane) * type.bits));
+    result =
+        b.CreateOr(result, b.CreateShl(b.CreateZExt(element, result->getType()),
+                                       uint64_t(lane) * type.bits));
   }
   set(instruction.operands[0], result);
   return true;
@@ -83,12 +84,14 @@ bool Translator::floatBinary(const Instruction &instruction,
   if (type.bits == 16) {
     uint32_t flags = (ftz ? kFtz : 0) | (sat ? kSat : 0);
     return rounding == 0 && operation < 3 &&
-           packed(instruction, type, [&](ArrayRef<Value *> x) {
-             return callRuntime("simt_arithmetic16", intType(16),
-                                {b.getInt32(operation),
-                                 b.getInt32(formatNumber(type)), x[0], x[1],
-                                 b.getInt16(0), b.getInt32(flags)});
-           });
+           packed(
+               instruction, type,
+               [&](ArrayRef<Value *> x) {
+                 return callRuntime("simt_arithmetic16", intType(16),
+                                    {b.getInt32(operation),
+                                     b.getInt32(formatNumber(type)), x[0], x[1],
+                                     b.getInt16(0), b.getInt32(flags)});
+               });
   }
   auto compute = [&](Value *x, Value *y) -> Value * {
     x = flush(x, ftz);
@@ -117,8 +120,8 @@ bool Translator::floatBinary(const Instruction &instruction,
       Value *isLarge = b.CreateAnd(
           b.CreateFCmpOGE(large, ConstantFP::get(x->getType(), 0x1p126)),
           b.CreateFCmpONE(large, infinity));
-      Value *isInfinite = b.CreateFCmpOEQ(
-          b.CreateUnaryIntrinsic(Intrinsic::fabs, x), infinity);
+      Value *isInfinite =
+          b.CreateFCmpOEQ(b.CreateUnaryIntrinsic(Intrinsic::fabs, x), infinity);
       Value *cut = b.CreateSelect(
           isInfinite, ConstantFP::getNaN(x->getType()),
           b.CreateFMul(result, ConstantFP::get(x->getType(), 0.0)));
@@ -150,10 +153,8 @@ bool Translator::fusedMultiplyAdd(const Instruction &instruction,
     return false;
   uint32_t operation = operationNumber("fma");
   if (type.bits == 16) {
-    uint32_t flags =
-        (ftz ? kFtz : 0) | (sat ? kSat : 0) | (relu ? kRelu : 0);
-    return rounding == 0 &&
-           packed(instruction, type, [&](ArrayRef<Value *> x) {
+    uint32_t flags = (ftz ? kFtz : 0) | (sat ? kSat : 0) | (relu ? kRelu : 0);
+    return rounding == 0 && packed(instruction, type, [&](ArrayRef<Value *> x) {
              return callRuntime("simt_arithmetic16", intType(16),
                                 {b.getInt32(operation),
                                  b.getInt32(formatNumber(type)), x[0], x[1],
@@ -168,10 +169,10 @@ bool Translator::fusedMultiplyAdd(const Instruction &instruction,
     z = flush(z, ftz);
     Value *result =
         rounding
-            ? callRuntime(type.bits == 64 ? "simt_rounded_f64"
-                                          : "simt_rounded_f32",
-                          x->getType(), {b.getInt32(operation), x, y, z,
-                                         b.getInt32(rounding)})
+            ? callRuntime(
+                  type.bits == 64 ? "simt_rounded_f64" : "simt_rounded_f32",
+                  x->getType(),
+                  {b.getInt32(operation), x, y, z, b.getInt32(rounding)})
             : b.CreateIntrinsic(Intrinsic::fma, {x->getType()}, {x, y, z});
     result = flush(result, ftz);
     return sat ? saturate(result) : result;
@@ -199,8 +200,8 @@ bool Translator::floatMinMax(const Instruction &instruction,
   if (instruction.operands.size() < 3)
     return false;
   if (type.bits == 16) {
-    uint32_t flags = (ftz ? kFtz : 0) | (nan ? kNaN : 0) |
-                     (xorSign ? kXorSignAbs : 0);
+    uint32_t flags =
+        (ftz ? kFtz : 0) | (nan ? kNaN : 0) | (xorSign ? kXorSignAbs : 0);
     return instruction.operands.size() == 3 &&
            packed(instruction, type, [&](ArrayRef<Value *> x) {
              return callRuntime(
@@ -212,9 +213,9 @@ bool Translator::floatMinMax(const Instruction &instruction,
   }
   if (type.lanes != 1)
     return false;
-  Intrinsic::ID id = nan ? (minimum ? Intrinsic::minimum : Intrinsic::maximum)
-                         : (minimum ? Intrinsic::minimumnum
-                                    : Intrinsic::maximumnum);
+  Intrinsic::ID id =
+      nan ? (minimum ? Intrinsic::minimum : Intrinsic::maximum)
+          : (minimum ? Intrinsic::minimumnum : Intrinsic::maximumnum);
   Value *result = nullptr, *signs = nullptr;
   for (const ptx::Operand &operand :
        ArrayRef(instruction.operands).drop_front()) {
@@ -226,12 +227,11 @@ bool Translator::floatMinMax(const Instruction &instruction,
     result = result ? b.CreateBinaryIntrinsic(id, result, x) : x;
   }
   if (xorSign)
-    result = b.CreateBinaryIntrinsic(
-        Intrinsic::copysign, result,
-        b.CreateBitCast(signs, result->getType()));
+    result = b.CreateBinaryIntrinsic(Intrinsic::copysign, result,
+                                     b.CreateBitCast(signs, result->getType()));
   // NaN is the canonical one.
-  APInt canonical = type.bits == 64 ? APInt(64, 0x7fffffffffffffff)
-                                    : APInt(32, 0x7fffffff);
+  APInt canonical =
+      type.bits == 64 ? APInt(64, 0x7fffffffffffffff) : APInt(32, 0x7fffffff);
   result = b.CreateSelect(
       b.CreateFCmpUNO(result, result),
       b.CreateBitCast(ConstantInt::get(b.getContext(), canonical),
@@ -253,8 +253,7 @@ bool Translator::reciprocal(const Instruction &instruction,
   Value *result;
   if (rounding) {
     result = callRuntime(
-        type.bits == 64 ? "simt_rounded_f64" : "simt_rounded_f32",
-        x->getType(),
+        type.bits == 64 ? "simt_rounded_f64" : "simt_rounded_f32", x->getType(),
         {b.getInt32(operationNumber("div")), one, x, one,
          b.getInt32(rounding)});
   } else {
@@ -277,12 +276,12 @@ bool Translator::squareRoot(const Instruction &instruction,
   if (!type.isFloat() || type.bits < 32 || instruction.operands.size() != 2)
     return false;
   Value *x = flush(useFloat(instruction.operands[1], type.bits), ftz);
-  Value *result =
-      rounding ? callRuntime(
-                     type.bits == 64 ? "simt_rounded_f64" : "simt_rounded_f32",
-                     x->getType(), {b.getInt32(operationNumber("sqrt")), x, x,
-                                    x, b.getInt32(rounding)})
-               : b.CreateUnaryIntrinsic(Intrinsic::sqrt, x);
+  Value *result = rounding ? callRuntime(type.bits == 64 ? "simt_rounded_f64"
+                                                         : "simt_rounded_f32",
+                                         x->getType(),
+                                         {b.getInt32(operationNumber("sqrt")),
+                                          x, x, x, b.getInt32(rounding)})
+                           : b.CreateUnaryIntrinsic(Intrinsic::sqrt, x);
   set(instruction.operands[0], flush(result, ftz));
   return true;
 }
@@ -295,16 +294,14 @@ bool Translator::reciprocalRoot(const Instruction &instruction,
       instruction.operands.size() != 2)
     return false;
   Value *x = flush(useFloat(instruction.operands[1], type.bits), ftz);
-  Value *result =
-      callRuntime(type.bits == 64 ? "simt_rsqrt_f64" : "simt_rsqrt_f32",
-                  x->getType(), {x});
+  Value *result = callRuntime(
+      type.bits == 64 ? "simt_rsqrt_f64" : "simt_rsqrt_f32", x->getType(), {x});
   set(instruction.operands[0], flush(result, ftz));
   return true;
 }
 
 // ex2, lg2, sin, cos, tanh.
-bool Translator::special(const Instruction &instruction,
-                         Modifiers &modifiers) {
+bool Translator::special(const Instruction &instruction, Modifiers &modifiers) {
   ptx::Type type = modifiers.takeType();
   bool ftz = modifiers.take("ftz");
   if (!modifiers.take("approx") || !type.isFloat() ||
@@ -344,9 +341,12 @@ bool Translator::copySign(const Instruction &instruction,
 bool Translator::testProperty(const Instruction &instruction,
                               Modifiers &modifiers) {
   static const std::map<std::string_view, unsigned> classes = {
-      {"finite", fcFinite},     {"infinite", fcInf},
-      {"number", fcAllFlags & ~fcNan}, {"notanumber", fcNan},
-      {"normal", fcNormal | fcZero}, {"subnormal", fcSubnormal}};
+      {"finite", fcFinite},
+      {"infinite", fcInf},
+      {"number", fcAllFlags & ~fcNan},
+      {"notanumber", fcNan},
+      {"normal", fcNormal | fcZero},
+      {"subnormal", fcSubnormal}};
   ptx::Type type = modifiers.takeType();
   auto test = classes.find(modifiers.takeAny());
   if (test == classes.end() || !type.isFloat() || type.bits < 32 ||

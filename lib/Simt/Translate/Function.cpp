@@ -41,9 +41,8 @@ Translator::Translator(KernelTranslation &kernel, const ptx::Function &source)
     : kernel(kernel), source(source), b(kernel.llvm.getContext()) {}
 
 void Translator::fail(const Instruction &instruction, const std::string &why) {
-  kernel.errors.add(kernel.ptx.name + ":" +
-                        std::to_string(instruction.location.line),
-                    why);
+  kernel.errors.add(
+      kernel.ptx.name + ":" + std::to_string(instruction.location.line), why);
 }
 
 // Arguments of a kernel lie in one buffer; a function gets a pointer for each
@@ -110,8 +109,8 @@ void Translator::startBlock(BasicBlock *block) {
       b.getPtrTy(), b.CreateConstGEP1_64(b.getInt8Ty(), context,
                                          offsetof(ThreadContext, executed)));
   Value *count = b.CreateConstGEP1_64(b.getInt64Ty(), counts, basicBlock);
-  b.CreateStore(
-      b.CreateAdd(b.CreateLoad(b.getInt64Ty(), count), b.getInt64(1)), count);
+  b.CreateStore(b.CreateAdd(b.CreateLoad(b.getInt64Ty(), count), b.getInt64(1)),
+                count);
 }
 
 void Translator::count(InstructionClass kind) {
@@ -146,7 +145,10 @@ void Translator::translate(const Instruction &instruction) {
   size_t before = kernel.errors.faults().size();
   bool known = entry != handlers().end();
   if (known) {
-    count(entry->second.kind);
+    bool isFloat = ptx::parseType(instruction.parts.back()).isFloat();
+    InstructionClass kind = entry->second.kind;
+    count(kind == InstructionClass::Integer && isFloat ? InstructionClass::Float
+                                                       : kind);
     known = (this->*entry->second.handler)(instruction, modifiers) &&
             modifiers.empty();
   }

@@ -56,8 +56,8 @@ bool Translator::carryArithmetic(const Instruction &instruction, ptx::Type type,
     result = subtract ? b.CreateSub(result, in) : b.CreateAdd(result, in);
   }
   if (carryOut)
-    b.CreateStore(
-        b.CreateTrunc(b.CreateLShr(result, type.bits), b.getInt1Ty()), carry);
+    b.CreateStore(b.CreateTrunc(b.CreateLShr(result, type.bits), b.getInt1Ty()),
+                  carry);
   set(instruction.operands[0], b.CreateTrunc(result, intType(type.bits)));
   return true;
 }
@@ -116,11 +116,11 @@ bool Translator::multiplyAdd(const Instruction &instruction,
     return true;
   }
   IntegerType *longer = intType(bits + 1);
-  Value *sum = b.CreateAdd(b.CreateZExt(product, longer),
-                           b.CreateZExt(addend, longer));
+  Value *sum =
+      b.CreateAdd(b.CreateZExt(product, longer), b.CreateZExt(addend, longer));
   if (carryIn)
-    sum = b.CreateAdd(
-        sum, b.CreateZExt(b.CreateLoad(b.getInt1Ty(), carry), longer));
+    sum = b.CreateAdd(sum,
+                      b.CreateZExt(b.CreateLoad(b.getInt1Ty(), carry), longer));
   if (carryOut)
     b.CreateStore(b.CreateTrunc(b.CreateLShr(sum, bits), b.getInt1Ty()), carry);
   set(instruction.operands[0], b.CreateTrunc(sum, intType(bits)));
@@ -144,8 +144,8 @@ bool Translator::divide(const Instruction &instruction, Modifiers &modifiers) {
     // x / -1 would trap for the least x.
     Value *isMinusOne = b.CreateICmpEQ(y, ones);
     Value *divisor = b.CreateSelect(b.CreateOr(isZero, isMinusOne), one, y);
-    quotient = b.CreateSelect(isMinusOne, b.CreateNeg(x),
-                              b.CreateSDiv(x, divisor));
+    quotient =
+        b.CreateSelect(isMinusOne, b.CreateNeg(x), b.CreateSDiv(x, divisor));
   } else {
     quotient = b.CreateUDiv(x, b.CreateSelect(isZero, one, y));
   }
@@ -164,12 +164,11 @@ bool Translator::remainder(const Instruction &instruction,
   Value *isZero = b.CreateIsNull(y);
   Value *unsafe = isZero;
   if (type.isSigned())
-    unsafe = b.CreateOr(
-        isZero,
-        b.CreateICmpEQ(y, ConstantInt::getAllOnesValue(intType(type.bits))));
+    unsafe = b.CreateOr(isZero, b.CreateICmpEQ(y, ConstantInt::getAllOnesValue(
+                                                      intType(type.bits))));
   Value *divisor = b.CreateSelect(unsafe, one, y);
-  Value *rest = type.isSigned() ? b.CreateSRem(x, divisor)
-                                : b.CreateURem(x, divisor);
+  Value *rest =
+      type.isSigned() ? b.CreateSRem(x, divisor) : b.CreateURem(x, divisor);
   set(instruction.operands[0], b.CreateSelect(isZero, x, rest));
   return true;
 }
@@ -182,8 +181,7 @@ bool Translator::sumAbsoluteDifference(const Instruction &instruction,
     return false;
   Value *x = use(instruction.operands[1], type.bits);
   Value *y = use(instruction.operands[2], type.bits);
-  Value *less =
-      type.isSigned() ? b.CreateICmpSLT(x, y) : b.CreateICmpULT(x, y);
+  Value *less = type.isSigned() ? b.CreateICmpSLT(x, y) : b.CreateICmpULT(x, y);
   Value *difference =
       b.CreateSelect(less, b.CreateSub(y, x), b.CreateSub(x, y));
   set(instruction.operands[0],
@@ -233,7 +231,8 @@ bool Translator::absolute(const Instruction &instruction,
     return type.isSigned();
   }
   bool ftz = modifiers.take("ftz");
-  APInt signs = APInt::getSplat(type.totalBits(), APInt::getSignMask(type.bits));
+  APInt signs =
+      APInt::getSplat(type.totalBits(), APInt::getSignMask(type.bits));
   Value *result = b.CreateAnd(x, ConstantInt::get(x->getType(), ~signs));
   if (type.bits == 32)
     result = flush(b.CreateBitCast(result, b.getFloatTy()), ftz);
@@ -251,7 +250,8 @@ bool Translator::negate(const Instruction &instruction, Modifiers &modifiers) {
     return true;
   }
   bool ftz = modifiers.take("ftz");
-  APInt signs = APInt::getSplat(type.totalBits(), APInt::getSignMask(type.bits));
+  APInt signs =
+      APInt::getSplat(type.totalBits(), APInt::getSignMask(type.bits));
   Value *result = b.CreateXor(x, ConstantInt::get(x->getType(), signs));
   if (type.bits == 32)
     result = flush(b.CreateBitCast(result, b.getFloatTy()), ftz);

@@ -32,13 +32,13 @@ bool Translator::matrixAccess(const Instruction &instruction,
     values.push_back(loads ? b.getInt32(0) : use(element, 32));
   requireDefined("a stored value");
   Value *array = stackArray(values);
-  callWaiting(loads ? "simt_load_matrix" : "simt_store_matrix", b.getVoidTy(),
+  callWaiting("simt_move_matrix", b.getVoidTy(),
               {context, siteValue(instruction), where, b.getInt32(count),
-               b.getInt32(transposed), b.getInt32(!shared), array});
+               b.getInt32(transposed), b.getInt32(!shared), b.getInt32(!loads),
+               array});
   for (unsigned i = 0; loads && i < count; ++i)
     set(registers.elements[i],
-        b.CreateLoad(intType(32),
-                     b.CreateConstGEP1_32(intType(32), array, i)));
+        b.CreateLoad(intType(32), b.CreateConstGEP1_32(intType(32), array, i)));
   return true;
 }
 

@@ -12,10 +12,10 @@ using ptx::Space;
 
 static bool takeSpace(Modifiers &modifiers, Space &space) {
   static constexpr std::pair<std::string_view, Space> names[] = {
-      {"global", Space::Global},        {"shared", Space::Shared},
-      {"shared::cta", Space::Shared},   {"shared::cluster", Space::Shared},
-      {"local", Space::Local},          {"const", Space::Const},
-      {"param", Space::Param},          {"param::entry", Space::Param},
+      {"global", Space::Global},      {"shared", Space::Shared},
+      {"shared::cta", Space::Shared}, {"shared::cluster", Space::Shared},
+      {"local", Space::Local},        {"const", Space::Const},
+      {"param", Space::Param},        {"param::entry", Space::Param},
       {"param::func", Space::Param}};
   for (auto [name, value] : names)
     if (modifiers.take(name)) {
@@ -83,9 +83,8 @@ bool Translator::load(const Instruction &instruction, Modifiers &modifiers) {
   if (!parseMemory(modifiers, memory) || instruction.operands.size() < 2)
     return false;
   const Operand &destination = instruction.operands[0];
-  if ((destination.kind == Operand::Kind::Vector
-           ? destination.elements.size()
-           : 1) != memory.vector)
+  if ((destination.kind == Operand::Kind::Vector ? destination.elements.size()
+                                                 : 1) != memory.vector)
     return false;
   IntegerType *type = intType(memory.type.totalBits());
   unsigned bytes = memory.type.totalBits() / 8;
@@ -121,11 +120,10 @@ bool Translator::store(const Instruction &instruction, Modifiers &modifiers) {
   SmallVector<Value *> values;
   for (unsigned i = 0; i < memory.vector; ++i) {
     const Operand &element = isVector ? origin.elements[i] : origin;
-    values.push_back(
-        memory.type.isFloat() && memory.type.bits >= 32 &&
-                element.kind == Operand::Kind::Float
-            ? asInt(useFloat(element, memory.type.bits))
-            : use(element, memory.type.totalBits()));
+    values.push_back(memory.type.isFloat() && memory.type.bits >= 32 &&
+                             element.kind == Operand::Kind::Float
+                         ? asInt(useFloat(element, memory.type.bits))
+                         : use(element, memory.type.totalBits()));
   }
   // What a call does not read may stay undefined.
   if (memory.space == Space::Param || memory.space == Space::Local)
@@ -135,9 +133,8 @@ bool Translator::store(const Instruction &instruction, Modifiers &modifiers) {
                       Access::Write, bytes * memory.vector);
   for (unsigned i = 0; i < memory.vector; ++i)
     b.CreateAlignedStore(
-        values[i],
-        b.CreateConstGEP1_64(b.getInt8Ty(), to, uint64_t(i) * bytes), Align(1),
-        memory.ordered);
+        values[i], b.CreateConstGEP1_64(b.getInt8Ty(), to, uint64_t(i) * bytes),
+        Align(1), memory.ordered);
   return true;
 }
 
@@ -151,14 +148,13 @@ bool Translator::convertAddress(const Instruction &instruction,
     return false;
   Value *where = use(instruction.operands[1], 64);
   if (space == Space::Shared)
-    where = fromGeneric ? b.CreateSub(where, shared)
-                        : b.CreateAdd(where, shared);
+    where =
+        fromGeneric ? b.CreateSub(where, shared) : b.CreateAdd(where, shared);
   set(instruction.operands[0], where);
   return true;
 }
 
-bool Translator::isSpace(const Instruction &instruction,
-                         Modifiers &modifiers) {
+bool Translator::isSpace(const Instruction &instruction, Modifiers &modifiers) {
   Space space = Space::Generic;
   if (!takeSpace(modifiers, space) || instruction.operands.size() != 2)
     return false;
@@ -188,12 +184,11 @@ bool Translator::prefetch(const Instruction &, Modifiers &modifiers) {
 }
 
 // atom and red: op{.sem}{.scope}{.space}.op{.hint}.type.
-bool Translator::atomic(const Instruction &instruction,
-                        Modifiers &modifiers) {
+bool Translator::atomic(const Instruction &instruction, Modifiers &modifiers) {
   static const std::map<std::string_view, AtomicRMWInst::BinOp> operations = {
-      {"and", AtomicRMWInst::And},       {"or", AtomicRMWInst::Or},
-      {"xor", AtomicRMWInst::Xor},       {"exch", AtomicRMWInst::Xchg},
-      {"inc", AtomicRMWInst::UIncWrap},  {"dec", AtomicRMWInst::UDecWrap}};
+      {"and", AtomicRMWInst::And},      {"or", AtomicRMWInst::Or},
+      {"xor", AtomicRMWInst::Xor},      {"exch", AtomicRMWInst::Xchg},
+      {"inc", AtomicRMWInst::UIncWrap}, {"dec", AtomicRMWInst::UDecWrap}};
   MemoryModifiers memory;
   if (!parseMemory(modifiers, memory) || memory.vector != 1)
     return false;
@@ -212,28 +207,27 @@ bool Translator::atomic(const Instruction &instruction,
   AtomicOrdering order = AtomicOrdering::SequentiallyConsistent;
   Value *old;
   if (name == "cas") {
-    old = b.CreateExtractValue(
-        b.CreateAtomicCmpXchg(to, operand, replacement, MaybeAlign(bits / 8),
-                              order, order),
-        0);
+    old = b.CreateExtractValue(b.CreateAtomicCmpXchg(to, operand, replacement,
+                                                     MaybeAlign(bits / 8),
+                                                     order, order),
+                               0);
   } else if (memory.type.isFloat() &&
              (memory.type.bits == 16 || memory.type.lanes > 1)) {
     if (name != "add" || bits > 32)
       return false;
-    old = b.CreateTrunc(
-        callRuntime("simt_atomic_add16", intType(32),
-                    {to, b.CreateZExt(operand, intType(32)),
-                     b.getInt32(memory.type.kind == 'B'),
-                     b.getInt32(memory.type.lanes)}),
-        intType(bits));
+    old = b.CreateTrunc(callRuntime("simt_atomic_add16", intType(32),
+                                    {to, b.CreateZExt(operand, intType(32)),
+                                     b.getInt32(memory.type.kind == 'B'),
+                                     b.getInt32(memory.type.lanes)}),
+                        intType(bits));
   } else {
     AtomicRMWInst::BinOp operation;
     bool isSigned = memory.type.isSigned();
     if (auto known = operations.find(name); known != operations.end())
       operation = known->second;
     else if (name == "add")
-      operation = memory.type.isFloat() ? AtomicRMWInst::FAdd
-                                        : AtomicRMWInst::Add;
+      operation =
+          memory.type.isFloat() ? AtomicRMWInst::FAdd : AtomicRMWInst::Add;
     else if (name == "min")
       operation = isSigned ? AtomicRMWInst::Min : AtomicRMWInst::UMin;
     else if (name == "max")
@@ -244,8 +238,8 @@ bool Translator::atomic(const Instruction &instruction,
       operand = b.CreateBitCast(operand, floatType(memory.type));
     else if (memory.type.isFloat())
       return false;
-    old = b.CreateAtomicRMW(operation, to, operand, MaybeAlign(bits / 8),
-                            order);
+    old =
+        b.CreateAtomicRMW(operation, to, operand, MaybeAlign(bits / 8), order);
   }
   if (!reduction)
     set(instruction.operands[0], old);

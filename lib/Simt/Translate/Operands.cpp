@@ -66,8 +66,8 @@ unsigned Translator::registerBits(const Operand &operand) const {
 }
 
 Value *Translator::contextField(size_t offset, unsigned bits) {
-  return b.CreateLoad(intType(bits), b.CreateConstGEP1_64(b.getInt8Ty(),
-                                                          context, offset));
+  return b.CreateLoad(intType(bits),
+                      b.CreateConstGEP1_64(b.getInt8Ty(), context, offset));
 }
 
 Value *Translator::useSpecial(const Operand &operand) {
@@ -124,13 +124,13 @@ Value *Translator::useSpecial(const Operand &operand) {
     return b.CreateNot(b.CreateOr(below, bit));
   if (name == "%nwarpid")
     return b.CreateUDiv(
-        b.CreateAdd(b.CreateMul(
-                        contextField(offsetof(ThreadContext, ntid), 32),
-                        b.CreateMul(
-                            contextField(offsetof(ThreadContext, ntid) + 4, 32),
-                            contextField(offsetof(ThreadContext, ntid) + 8,
-                                         32))),
-                    b.getInt32(kWarpSize - 1)),
+        b.CreateAdd(
+            b.CreateMul(
+                contextField(offsetof(ThreadContext, ntid), 32),
+                b.CreateMul(
+                    contextField(offsetof(ThreadContext, ntid) + 4, 32),
+                    contextField(offsetof(ThreadContext, ntid) + 8, 32))),
+            b.getInt32(kWarpSize - 1)),
         b.getInt32(kWarpSize));
   return nullptr;
 }
@@ -159,8 +159,8 @@ Value *Translator::use(const Operand &operand, unsigned bits) {
       Value *any = b.CreateIsNotNull(open);
       undefined = undefined ? b.CreateOr(undefined, any) : any;
     }
-    value = b.CreateLoad(intType(registerBits(operand)),
-                         registers[operand.index]);
+    value =
+        b.CreateLoad(intType(registerBits(operand)), registers[operand.index]);
     if (operand.negated)
       value = b.CreateNot(value);
     break;
@@ -264,7 +264,8 @@ void Translator::requireDefined(const char *what) {
   if (!undefined)
     return;
   callRuntime("simt_undefined", b.getVoidTy(),
-              {context, siteValue(*current), b.CreateZExt(undefined, intType(32)),
+              {context, siteValue(*current),
+               b.CreateZExt(undefined, intType(32)),
                b.CreateGlobalString(what)});
   undefined = nullptr;
 }

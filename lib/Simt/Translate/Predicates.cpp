@@ -17,11 +17,11 @@ Value *Translator::widen(Value *bits, ptx::Type type) {
   if (type.bits == 64)
     return b.CreateBitCast(bits, b.getDoubleTy());
   if (type.kind == 'B')
-    return b.CreateBitCast(
-        b.CreateShl(b.CreateZExt(bits, intType(32)), 16), b.getFloatTy());
-  return callRuntime("simt_decode", b.getFloatTy(),
-                     {b.CreateZExt(bits, intType(32)),
-                      b.getInt32(uint32_t(Format::F16))});
+    return b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, intType(32)), 16),
+                           b.getFloatTy());
+  return callRuntime(
+      "simt_decode", b.getFloatTy(),
+      {b.CreateZExt(bits, intType(32)), b.getInt32(uint32_t(Format::F16))});
 }
 
 Value *Translator::compare(std::string_view how, ptx::Type type, Value *x,
@@ -115,9 +115,9 @@ bool Translator::setValue(const Instruction &instruction,
   if (instruction.operands.size() == 4)
     result = combineWith(b, instruction.opcode, result,
                          usePredicate(instruction.operands[3]));
-  set(instruction.operands[0],
-      type.isFloat() ? b.CreateUIToFP(result, b.getFloatTy())
-                     : b.CreateSExt(result, intType(32)));
+  set(instruction.operands[0], type.isFloat()
+                                   ? b.CreateUIToFP(result, b.getFloatTy())
+                                   : b.CreateSExt(result, intType(32)));
   return true;
 }
 

@@ -139,9 +139,9 @@ private:
   bool floatMinMax(const ptx::Instruction &instruction, Modifiers &modifiers,
                    ptx::Type type);
   /// Runs `compute` on each packed 16-bit element of the operands.
-  bool packed(const ptx::Instruction &instruction, ptx::Type type,
-              llvm::function_ref<llvm::Value *(
-                  llvm::ArrayRef<llvm::Value *>)> compute);
+  bool packed(
+      const ptx::Instruction &instruction, ptx::Type type,
+      llvm::function_ref<llvm::Value *(llvm::ArrayRef<llvm::Value *>)> compute);
   llvm::Value *widen(llvm::Value *bits, ptx::Type type);
   llvm::Value *compare(std::string_view how, ptx::Type type, llvm::Value *x,
                        llvm::Value *y);
@@ -171,10 +171,10 @@ private:
   llvm::Value *shared = nullptr;
   llvm::Value *carry = nullptr;
   std::vector<llvm::AllocaInst *> registers, shadows;
-  std::vector<llvm::Value *> variables; ///< of the function: pointers
+  std::vector<llvm::Value *> variables;        ///< of the function: pointers
   std::map<size_t, llvm::BasicBlock *> blocks; ///< by instruction index
   std::vector<bool> mayBeUndefined;            ///< by register
-  llvm::Value *undefined = nullptr; ///< of the operands used so far
+  llvm::Value *undefined = nullptr;            ///< of the operands used so far
   const ptx::Instruction *current = nullptr;
   size_t position = 0;
   unsigned basicBlock = 0;

@@ -10,8 +10,7 @@ using ptx::Instruction;
 using ptx::Operand;
 
 // shfl.sync.mode.b32 d|p, a, b, c, mask.
-bool Translator::shuffle(const Instruction &instruction,
-                         Modifiers &modifiers) {
+bool Translator::shuffle(const Instruction &instruction, Modifiers &modifiers) {
   static constexpr std::string_view modes[] = {"up", "down", "bfly", "idx"};
   bool sync = modifiers.take("sync");
   std::string_view mode = modifiers.takeOneOf({"up", "down", "bfly", "idx"});
@@ -46,10 +45,9 @@ bool Translator::vote(const Instruction &instruction, Modifiers &modifiers) {
   Value *predicate = usePredicate(instruction.operands[1]);
   Value *members = use(instruction.operands[2], 32);
   requireDefined("an operand of a vote");
-  Value *ballot =
-      callWaiting("simt_ballot", intType(32),
-                  {context, siteValue(instruction), members,
-                   b.CreateZExt(predicate, intType(32))});
+  Value *ballot = callWaiting("simt_ballot", intType(32),
+                              {context, siteValue(instruction), members,
+                               b.CreateZExt(predicate, intType(32))});
   Value *isAll = b.CreateICmpEQ(ballot, members);
   Value *isNone = b.CreateIsNull(ballot);
   set(instruction.operands[0], mode == "ballot" ? ballot
@@ -70,10 +68,9 @@ bool Translator::match(const Instruction &instruction, Modifiers &modifiers) {
   Value *value = b.CreateZExt(use(operands[1], type.bits), intType(64));
   Value *members = use(operands[2], 32);
   requireDefined("an operand of a match");
-  Value *result =
-      callWaiting("simt_match", intType(32),
-                  {context, siteValue(instruction), members, value,
-                   b.getInt32(all)});
+  Value *result = callWaiting(
+      "simt_match", intType(32),
+      {context, siteValue(instruction), members, value, b.getInt32(all)});
   bool pair = operands[0].kind == Operand::Kind::Pair;
   set(pair ? operands[0].elements[0] : operands[0], result);
   if (pair)
@@ -126,8 +123,7 @@ bool Translator::elect(const Instruction &instruction, Modifiers &modifiers) {
       b.CreateBinaryIntrinsic(Intrinsic::cttz, members, b.getFalse());
   set(operands[0].elements[0], leader);
   set(operands[0].elements[1],
-      b.CreateICmpEQ(leader,
-                     contextField(offsetof(ThreadContext, lane), 32)));
+      b.CreateICmpEQ(leader, contextField(offsetof(ThreadContext, lane), 32)));
   return true;
 }
 

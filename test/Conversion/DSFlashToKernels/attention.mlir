@@ -62,6 +62,29 @@ func.func @window(%q: tensor<?x256xf32>, %kv: tensor<?x64xf32>, %window: !window
 
 // -----
 
+!window = !dsflash.window<layers = 3, slots = 13, dim = 64, <e4m3, e8m0, [1, 32]>>
+!sink = !dsflash.weight<[1, 4], <f32>>
+
+// The window begins at the later of 7 positions before and the first position of the call.
+// CHECK-LABEL: func.func @within_call
+func.func @within_call(%q: tensor<?x256xf32>, %kv: tensor<?x64xf32>, %window: !window, %layer: index, %sink: !sink,
+                       %sequence: tensor<?xi32>, %position: tensor<?xi32>, %extents: tensor<?x2xi32>)
+    -> tensor<?x256xf32> {
+  %0:2 = dsflash.csa2 <window> %q, %kv window %window[%layer] sink %sink
+    rows(%sequence, %position, %extents) {heads = 4 : i64, sliding_window = 8 : i64, within_call}
+    : (tensor<?x256xf32>, tensor<?x64xf32>, !window, index, !sink, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+    -> (tensor<?x256xf32>, !window)
+  return %0#0 : tensor<?x256xf32>
+}
+// CHECK: func.func private @csa2_1x4_f32
+// CHECK: %[[AFTER_FIRST:.*]] = arith.subi %{{.*}}, %{{.*}} : index
+// CHECK-NEXT: %[[FIRST:.*]] = arith.subi %[[POSITION:.*]], %[[AFTER_FIRST]] : index
+// CHECK: %[[BACK:.*]] = arith.constant -7 : index
+// CHECK: %[[BEGIN:.*]] = arith.addi %[[POSITION]], %[[BACK]] : index
+// CHECK: arith.maxsi %[[BEGIN]], %[[FIRST]] : index
+
+// -----
+
 !window = !dsflash.window<layers = 3, slots = 13, dim = 64, <f32>>
 !global = !dsflash.global_kv<rows = 128, dim = 64, ratio = 2, <e2m1, e4m3, [1, 16]>>
 !sink = !dsflash.weight<[1, 48], <f32>>

@@ -1,4 +1,5 @@
 // RUN: dsflash-opt %s --dsflash-lower-math | FileCheck %s
+// RUN: dsflash-opt %s --dsflash-lower-math=look-up-bytes=true | FileCheck %s --check-prefix=BYTES
 // RUN: dsflash-opt %s --dsflash-lower-math=fuse-multiply-add=false | FileCheck %s --check-prefix=SPLIT
 
 // CHECK-DAG: llvm.func @sinf(f32) -> f32 attributes {passthrough = ["nobuiltin"]}
@@ -26,6 +27,20 @@ func.func @functions(%x: f32, %v: vector<16xf32>) -> (f32, f32, f32, vector<16xf
 func.func @exp_of_f64(%v: vector<4xf64>) -> vector<4xf64> {
   %a = math.exp %v : vector<4xf64>
   return %a : vector<4xf64>
+}
+
+// CHECK-LABEL: func.func @decode_e4m3
+// CHECK:       arith.shli {{.*}} : vector<64xi32>
+// CHECK-NOT:   dsflash.decode_e4m3
+// BYTES-LABEL: func.func @decode_e4m3
+// BYTES:       vector.shuffle {{.*}} : vector<64xi8>, vector<64xi8>
+// BYTES-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.qi.512"
+// BYTES:       arith.shli {{.*}} : i32
+// BYTES-NOT:   dsflash.decode_e4m3
+func.func @decode_e4m3(%codes: vector<64xi8>, %code: i8) -> (vector<64xf32>, f32) {
+  %values = dsflash.decode_e4m3 %codes : vector<64xi8> -> vector<64xf32>
+  %value = dsflash.decode_e4m3 %code : i8 -> f32
+  return %values, %value : vector<64xf32>, f32
 }
 
 // CHECK-LABEL: func.func @calls

@@ -62,6 +62,7 @@ func.func @csa2_full(%q: tensor<?x512xf32>, %kv: tensor<?x64xf32>, %window: !win
 // CHECK-LABEL: func.func @csa2_others(
 // CHECK: dsflash.csa2 <reindex>
 // CHECK: dsflash.csa2 <reuse>
+// CHECK-SAME: {heads = 8 : i64, sliding_window = 1 : i64, within_call}
 func.func @csa2_others(%q: tensor<?x512xf32>, %kv: tensor<?x64xf32>, %window: !window, %layer: index,
                        %sink: !sink, %sequence: tensor<?xi32>, %position: tensor<?xi32>,
                        %extents: tensor<?x2xi32>, %global: !global, %selection: tensor<?x16xi32>) -> !window {
@@ -72,7 +73,7 @@ func.func @csa2_others(%q: tensor<?x512xf32>, %kv: tensor<?x64xf32>, %window: !w
        tensor<?x2xi32>, !global, tensor<?x16xi32>) -> (tensor<?x512xf32>, !window)
   %z, %w2 = dsflash.csa2 <reuse> %y, %kv window %w1[%layer] sink %sink
       rows(%sequence, %position, %extents) global %global selection %selection
-      {heads = 8 : i64, sliding_window = 1 : i64}
+      {heads = 8 : i64, sliding_window = 1 : i64, within_call}
     : (tensor<?x512xf32>, tensor<?x64xf32>, !window, index, !sink, tensor<?xi32>, tensor<?xi32>,
        tensor<?x2xi32>, !global, tensor<?x16xi32>) -> (tensor<?x512xf32>, !window)
   return %w2 : !window

@@ -125,3 +125,11 @@ func.func @decode_e2m1_to_another_shape(%codes: vector<16xi32>, %scale: f32) {
   %values = dsflash.decode_e2m1 %codes, %scale : vector<16xi32> -> vector<8xf32>
   return
 }
+
+// -----
+
+func.func @decode_e4m3_to_another_shape(%codes: vector<16xi8>) {
+  // expected-error @+1 {{'dsflash.decode_e4m3' op (C1) expected the result to be 'vector<16xf32>' but got 'f32'}}
+  %values = dsflash.decode_e4m3 %codes : vector<16xi8> -> f32
+  return
+}

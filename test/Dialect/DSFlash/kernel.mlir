@@ -94,3 +94,12 @@ func.func @decode_e2m1(%codes: vector<16xi32>, %code: i32, %scale: f32) -> (vect
   %value = dsflash.decode_e2m1 %code, %scale : i32 -> f32
   return %values, %value : vector<16xf32>, f32
 }
+
+// CHECK-LABEL: func.func @decode_e4m3(
+// CHECK: dsflash.decode_e4m3 %{{.*}} : vector<64xi8> -> vector<64xf32>
+// CHECK: dsflash.decode_e4m3 %{{.*}} : i8 -> f32
+func.func @decode_e4m3(%codes: vector<64xi8>, %code: i8) -> (vector<64xf32>, f32) {
+  %values = dsflash.decode_e4m3 %codes : vector<64xi8> -> vector<64xf32>
+  %value = dsflash.decode_e4m3 %code : i8 -> f32
+  return %values, %value : vector<64xf32>, f32
+}

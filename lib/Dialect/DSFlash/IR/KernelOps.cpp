@@ -136,6 +136,13 @@ LogicalResult DecodeE2M1Op::verify() {
       Type(getType()), vector ? vector.clone(element) : element, "the result");
 }
 
+LogicalResult DecodeE4M3Op::verify() {
+  Type codes = getCodes().getType(), f32 = Float32Type::get(getContext());
+  auto vector = dyn_cast<VectorType>(codes);
+  return Constraint{*this, 1}.equal(
+      Type(getType()), vector ? vector.clone(f32) : f32, "the result");
+}
+
 LogicalResult StateDataOp::verify() {
   auto state = cast<StateTypeInterface>(getState().getType());
   if (failed(Constraint{*this, 1}.holds(getPlane() != Plane::Scale ||

@@ -77,8 +77,16 @@ LogicalResult StreamMeanOp::verify() {
 }
 
 LogicalResult GatherRowsOp::verify() {
-  return Constraint{*this, 1}.equal(
-      extent(getResult(), 1), extent(getInput(), 1), "the result's features");
+  return Constraint{*this, 1}.equal(Type(getResult().getType()),
+                                    Type(getInput().getType()), "the result");
+}
+
+LogicalResult LastRowsOp::verify() {
+  Constraint c1{*this, 1};
+  if (failed(c1.holds(isExtent(getCount()), "a count of 1 to 2^31 - 1")))
+    return failure();
+  return c1.holds(getSkip() >= 0 && getSkip() < getCount(),
+                  "a skip of 0 to count - 1");
 }
 
 LogicalResult AddRowsOp::verify() {

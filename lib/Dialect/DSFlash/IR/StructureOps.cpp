@@ -77,11 +77,15 @@ LogicalResult DecoderOp::verify() { return verifyYield(*this); }
 //===----------------------------------------------------------------------===//
 
 /// The layer that made a value; null when it comes from elsewhere. Looks
-/// through what an encoder or decoder yields.
+/// through what an encoder or decoder yields, and through a choice of rows.
 static LayerOp getProducer(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto layer = dyn_cast<LayerOp>(op))
       return layer;
+    if (auto gather = dyn_cast<GatherRowsOp>(op)) {
+      value = gather.getInput();
+      continue;
+    }
     if (!isa<EncoderOp, DecoderOp>(op))
       return nullptr;
     auto number = cast<OpResult>(value).getResultNumber();

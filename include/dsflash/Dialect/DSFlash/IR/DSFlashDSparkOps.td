@@ -8,10 +8,10 @@ include "dsflash/Dialect/DSFlash/IR/DSFlashOpBase.td"
 def DSFlash_InsertFeatureOp : DSFlash_ModelOp<"insert_feature"> {
   let summary = "one target layer's part of the draft features";
   let description = [{
-    features[:, slot * d : (slot + 1) * d] = x (SPEC section 3, DSpark). Takes
-    the place of `features`.
+    features[rows[i], slot * d : (slot + 1) * d] = x[i], without `rows` i takes the place of
+    rows[i] (SPEC section 3, DSpark). Takes the place of `features`.
 
-    Shapes: x [n, d], features [n, targets * d] to [n, targets * d].
+    Shapes: x [m, d], rows [m], features [n, targets * d] to [n, targets * d].
 
     - C1: features and result have the same type.
     - C2: the slot lies inside the features.
@@ -23,9 +23,10 @@ def DSFlash_InsertFeatureOp : DSFlash_ModelOp<"insert_feature"> {
       : (tensor<?x64xf32>, tensor<?x192xf32>) -> tensor<?x192xf32>
     ```
   }];
-  let arguments = (ins DSFlash_Tensor2:$input, DSFlash_Tensor2:$features, I64Attr:$slot);
+  let arguments = (ins DSFlash_Tensor2:$input, DSFlash_Tensor2:$features, Optional<DSFlash_Ids>:$rows,
+    I64Attr:$slot);
   let results = (outs DSFlash_Tensor2:$result);
-  let assemblyFormat = "$input `into` $features attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$input `into` $features (`rows` $rows^)? attr-dict `:` functional-type(operands, results)";
 }
 
 def DSFlash_DraftTokensOp : DSFlash_ModelOp<"draft_tokens"> {

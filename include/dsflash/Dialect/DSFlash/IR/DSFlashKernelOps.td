@@ -125,4 +125,26 @@ def DSFlash_DecodeE2M1Op : DSFlash_Op<"decode_e2m1", [Pure]> {
   let hasVerifier = 1;
 }
 
+def DSFlash_DecodeE4M3Op : DSFlash_Op<"decode_e4m3", [Pure]> {
+  let summary = "values of E4M3 codes";
+  let description = [{
+    The value of each code, exact; 0x7f and 0xff are NaN of their sign (SPEC section 2). Processors look it up or
+    compute it, to the same bits.
+
+    Shapes: codes [] or [lanes] to the same.
+
+    - C1: the result has the shape of the codes.
+
+    Example:
+
+    ```mlir
+    %values = dsflash.decode_e4m3 %codes : vector<64xi8> -> vector<64xf32>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[I8, VectorOfRankAndType<[1], [I8]>]>:$codes);
+  let results = (outs AnyTypeOf<[F32, VectorOfRankAndType<[1], [F32]>]>:$values);
+  let assemblyFormat = "$codes attr-dict `:` type($codes) `->` type($values)";
+  let hasVerifier = 1;
+}
+
 #endif // DSFLASH_DIALECT_DSFLASH_IR_DSFLASHKERNELOPS_TD

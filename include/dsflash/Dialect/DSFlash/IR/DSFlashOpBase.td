@@ -22,6 +22,7 @@ def DSFlash_Tensor1 : DSFlash_RowTensor<[F32], [1]>;
 def DSFlash_Tensor2 : DSFlash_RowTensor<[F32], [2]>;
 def DSFlash_Tensor3 : DSFlash_RowTensor<[F32], [3]>;
 def DSFlash_Tensor : DSFlash_RowTensor<[F32], [2, 3]>;
+def DSFlash_AnyRows : DSFlash_RowTensor<[F32, I32, I64], [1, 2, 3]>;
 def DSFlash_Ids : DSFlash_RowTensor<[I32], [1]>;
 def DSFlash_IdTable : DSFlash_RowTensor<[I32], [2]>;
 def DSFlash_RowIds : DSFlash_RowTensor<[I64], [2]>;

@@ -153,12 +153,12 @@ def DSFlash_StreamMeanOp : DSFlash_RoundableOp<"stream_mean"> {
 def DSFlash_GatherRowsOp : DSFlash_ModelOp<"gather_rows"> {
   let summary = "choose rows";
   let description = [{
-    result[i] = x[rows[i]]: logits are computed only for the rows that a call asks for
-    (SPEC section 3, CED prefill).
+    result[i] = x[rows[i]]: logits are computed only for the rows that a call asks for, and
+    each layer of a decoder tail only for the rows that it needs (SPEC section 3, CED prefill).
 
-    Shapes: x [n, d], rows [m] (each 0 to n - 1) to [m, d].
+    Shapes: x [n, ...], rows [m] (each 0 to n - 1) to [m, ...].
 
-    - C1: input and result have the same features.
+    - C1: input and result have the same type.
 
     Example:
 
@@ -166,9 +166,36 @@ def DSFlash_GatherRowsOp : DSFlash_ModelOp<"gather_rows"> {
     %y = dsflash.gather_rows %x, %rows : (tensor<?x64xf32>, tensor<?xi32>) -> tensor<?x64xf32>
     ```
   }];
-  let arguments = (ins DSFlash_Tensor2:$input, DSFlash_Ids:$rows);
-  let results = (outs DSFlash_Tensor2:$result);
+  let arguments = (ins DSFlash_AnyRows:$input, DSFlash_Ids:$rows);
+  let results = (outs DSFlash_AnyRows:$result);
   let assemblyFormat = "$input `,` $rows attr-dict `:` functional-type(operands, results)";
+}
+
+def DSFlash_LastRowsOp : DSFlash_ModelOp<"last_rows"> {
+  let summary = "the last rows of each sequence";
+  let description = [{
+    Of every sequence its last `count` rows but for its last `skip` ones, or as many of them
+    as the sequence has (SPEC section 3, CED prefill): their numbers, and the row tables
+    of a call that has just these rows.
+
+    Shapes: sequence and position [n], extents [sequences, 2] (first row, rows) to
+    rows, sequence and position [m] and extents [sequences, 2].
+
+    - C1: count is 1 to 2^31 - 1, skip is 0 to count - 1.
+
+    Example:
+
+    ```mlir
+    %rows, %s, %p, %e = dsflash.last_rows %sequence, %position, %extents {count = 15 : i64, skip = 8 : i64}
+      : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+      -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+    ```
+  }];
+  let arguments = (ins DSFlash_Ids:$sequence, DSFlash_Ids:$position, DSFlash_Extents:$extents,
+    I64Attr:$count, DefaultValuedAttr<I64Attr, "0">:$skip);
+  let results = (outs DSFlash_Ids:$rows, DSFlash_Ids:$sequence_after, DSFlash_Ids:$position_after,
+    DSFlash_Extents:$extents_after);
+  let assemblyFormat = "$sequence `,` $position `,` $extents attr-dict `:` functional-type(operands, results)";
 }
 
 def DSFlash_AddRowsOp : DSFlash_ModelOp<"add_rows"> {

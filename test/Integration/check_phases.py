@@ -1,0 +1,71 @@
+"""Prompts read in phases: exact equals full, bit for bit, in logits and later text, in any chunking; bounded equals it
+as long as the window reaches back to the start.
+
+    check_phases.py BIN_DIR WORK_DIR MODEL ideal|reference LAST LENGTH...
+
+LAST is the number of rows of which the tail's first layer makes window KV, computed from window and layer plan.
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+from tools import Tools
+
+STEPS = 12
+
+
+def main():
+    bin_dir, work, model, mode, last, *lengths = sys.argv[1:]
+    tools = Tools(bin_dir, work)
+    artifact = tools.compile(model, "phases", f"--numerics={mode}")
+    config = json.loads((pathlib.Path(model) / "config.json").read_text())
+    config = config.get("text_config", config)
+    window, failed = config["sliding_window"], 0
+
+    def run(*prompts, prefill, chunk=512, draft="off"):
+        flags = ["-n", STEPS, "--prefill", prefill, "--chunk", chunk, "--draft", draft]
+        (result,) = tools.run(artifact, *prompts, logits=True, flags=flags)
+        return result
+
+    def check(name, good):
+        nonlocal failed
+        failed += not good
+        print(("ok    " if good else "FAIL  ") + name, flush=True)
+
+    def same(name, got, expected, prefix=""):
+        logits, full = got[prefix + "logits"], expected[prefix + "logits"]
+        later = [r[prefix + "generated_logits"].view(np.uint32) for r in (got, expected)]
+        check(name, logits.shape == (1, full.shape[1]) and np.array_equal(logits[-1].view(np.uint32), full[-1].view(np.uint32))
+              and list(got[prefix + "positions"]) == [len(full) - 1] and np.array_equal(*later))
+
+    described = json.loads(tools.command("dsflash-run", artifact, "--describe", "--json").stdout)
+    needs = {entry["name"]: entry["last_rows"] for entry in described["entries"]}
+    check(f"the tail needs {last} rows", needs["tail"] == int(last) and needs["bounded_tail"] == window)
+    rng = np.random.default_rng(6)
+    tokens = rng.integers(0, config["vocab_size"], 1 + max(map(int, lengths))).astype(np.int32)
+    for length in map(int, lengths):
+        prompt = tokens[:length]
+        full = run(prompt, prefill="full")
+        for chunk in (512, 7, int(last)):
+            same(f"{length} tokens in chunks of {chunk}", run(prompt, prefill="exact", chunk=chunk), full)
+        bounded = run(prompt, prefill="bounded", chunk=5)
+        if length <= window:
+            same(f"{length} tokens bounded", bounded, full)
+        else:
+            check(f"{length} tokens bounded: finite", bool(np.isfinite(bounded["generated_logits"]).all()))
+        if config.get("num_nextn_predict_layers"):
+            drafted = run(prompt, prefill="exact", draft="3")
+            check(f"{length} tokens drafted", np.array_equal(drafted["generated"], full["generated"]))
+    parts = [tokens[:int(n)] for n in lengths[:4]]
+    batch = run(*parts, prefill="exact", chunk=9)
+    alone = run(*parts, prefill="full")
+    for i in range(len(parts)):
+        same(f"batch, sequence {i}", batch, alone, f"p{i}.")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main() != 0)
