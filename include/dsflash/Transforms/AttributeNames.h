@@ -14,6 +14,9 @@ namespace mlir::dsflash {
 /// "read", "write" or "read_write", on a tensor of an entry: what the entry does
 /// with it.
 inline constexpr llvm::StringLiteral accessAttrName = "dsflash.access";
+/// String, on an argument or result of an entry: what its leading extent
+/// counts, "rows", "sequences" or "outputs".
+inline constexpr llvm::StringLiteral dimAttrName = "dsflash.dim";
 /// Unit, on a function that launches run.
 inline constexpr llvm::StringLiteral kernelAttrName = "dsflash.kernel";
 /// String, on an argument or result of an entry: its name in the ABI.
