@@ -25,9 +25,12 @@ void mlir::dsflash::buildPhasesPipeline(OpPassManager &passes,
   passes.addPass(createLegalizeNumericsPass({options.numerics}));
   if (!options.probes)
     passes.addPass(createStripProbesPass());
-  passes.addPass(createDerivePromptPass());
-  passes.addPass(createDeriveTailPass({/*bounded=*/false}));
-  passes.addPass(createDeriveTailPass({/*bounded=*/true}));
+  // Checks keep to the whole forward function.
+  if (!options.checked) {
+    passes.addPass(createDerivePromptPass());
+    passes.addPass(createDeriveTailPass({/*bounded=*/false}));
+    passes.addPass(createDeriveTailPass({/*bounded=*/true}));
+  }
   passes.addPass(createLowerStructurePass());
   passes.addPass(createDeriveReplayPass());
   passes.addPass(createDeriveEngramRowsPass());

@@ -115,8 +115,8 @@ dsf_status dsf_session::feed(const int32_t *ids, int64_t count, bool more) {
 Status dsf_session::compute(bool more) {
   size_t ready = waiting.size() - (more ? 1 : 0);
   // A single token is a decode step, unless the tail of a prompt is due.
-  bool phases = runner->hasPhases() &&
-                (more || ready > 1 || session.boundary().rows > 0);
+  bool phases =
+      runner->hasPhases() && (more || ready > 1 || session.boundary().rows > 0);
   for (size_t done = 0; done < ready;) {
     size_t count = std::min(ready - done, kChunk);
     bool last = done + count == ready;

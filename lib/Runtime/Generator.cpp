@@ -235,8 +235,8 @@ Status Generator::readChunkInPhases(const std::vector<Sequence *> &batch,
     if (Status status = runner.draftContext(counts); !status)
       return status;
   for (size_t i = 0; i < whole.size(); ++i) {
-    int64_t left = int64_t(whole[i]->result.promptTokens.size()) -
-                   whole[i]->promptRead;
+    int64_t left =
+        int64_t(whole[i]->result.promptTokens.size()) - whole[i]->promptRead;
     if (Status status = finishChunk(*whole[i], i, left, /*outputs=*/1); !status)
       return status;
   }

@@ -97,7 +97,8 @@ Status ModelRunner::run(Entry entry, RowTable &table, int64_t outputs,
   for (Session *session : table.sessions)
     states.push_back(session->state());
   CallExtents extents{table.rows(), int64_t(table.sessions.size()), outputs};
-  if (engram && (entry == Entry::Forward || entry == Entry::Replay))
+  bool looksUpTokens = buffers[size_t(Tensor::Lookback)];
+  if (engram && looksUpTokens)
     if (Status status = engram->fetch(buffers, extents); !status)
       return status;
   ProbeFunction probe;
@@ -192,9 +193,8 @@ Status ModelRunner::prompt(const std::vector<SequenceInput> &inputs,
   if (Status status = run(Entry::Prompt, rows, 0, buffers); !status)
     return status;
 
-  int64_t limit = exec->lastRows(prefill == Prefill::Bounded
-                                     ? Entry::BoundedTail
-                                     : Entry::Tail);
+  int64_t limit = exec->lastRows(
+      prefill == Prefill::Bounded ? Entry::BoundedTail : Entry::Tail);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const SequenceInput &input = inputs[i];
     Session::Boundary &boundary = input.session->boundary();
@@ -244,16 +244,15 @@ Status ModelRunner::tail(const std::vector<Session *> &sessions,
   setBuffer(buffers, Tensor::Features, features.data());
   // Less than a window behind earlier positions: those are in the rings.
   int64_t window = exec->lastRows(Entry::BoundedTail);
-  bool bounded = prefill == Prefill::Bounded &&
-                 std::all_of(sessions.begin(), sessions.end(),
-                             [&](const Session *session) {
-                               int64_t waiting = session->boundary().rows;
-                               return waiting >= window ||
-                                      waiting == session->length();
-                             });
+  bool bounded =
+      prefill == Prefill::Bounded &&
+      std::all_of(sessions.begin(), sessions.end(),
+                  [&](const Session *session) {
+                    int64_t waiting = session->boundary().rows;
+                    return waiting >= window || waiting == session->length();
+                  });
   Entry entry = bounded ? Entry::BoundedTail : Entry::Tail;
-  if (Status status =
-          run(entry, rows, int64_t(outputRows.size()), buffers);
+  if (Status status = run(entry, rows, int64_t(outputRows.size()), buffers);
       !status)
     return status;
   for (Session *session : sessions)

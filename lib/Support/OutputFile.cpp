@@ -47,8 +47,7 @@ Status OutputFile::write(std::string_view bytes) {
 
 Status OutputFile::finish() {
   if (std::fflush(file.get()) != 0 ||
-      (beside != target &&
-       std::rename(beside.c_str(), target.c_str()) != 0))
+      (beside != target && std::rename(beside.c_str(), target.c_str()) != 0))
     return systemError();
   return std::fclose(file.release()) == 0 ? Status() : systemError();
 }

@@ -46,9 +46,8 @@ struct DerivePrompt : dsflash::impl::DerivePromptPassBase<DerivePrompt> {
     func::FuncOp function = parts.function;
     MLIRContext *context = &getContext();
     SmallVector<Value> values{parts.getStream(), parts.getPre()};
-    SmallVector<Attribute> attributes{
-        getEntryAttrs(context, "stream", "rows"),
-        getEntryAttrs(context, "pre", "rows")};
+    SmallVector<Attribute> attributes{getEntryAttrs(context, "stream", "rows"),
+                                      getEntryAttrs(context, "pre", "rows")};
     Operation *terminator = function.getBody().front().getTerminator();
     for (OpOperand &result : terminator->getOpOperands()) {
       if (!isa<StateTypeInterface>(result.get().getType()))

@@ -63,7 +63,7 @@ private:
   bool bounded;
   RowTables whole, tables;
   int64_t firstRows = 0, level = 0;
-  int64_t levelRows = 0; // of a sequence
+  int64_t levelRows = 0;          // of a sequence
   SmallVector<Value> rowsOfLevel; // of the level before, by level - 1
   DenseMap<Value, std::pair<int64_t, Value>> current; // level, rows
 };
@@ -232,9 +232,9 @@ struct DeriveTail : dsflash::impl::DeriveTailPassBase<DeriveTail> {
     LayerVariants variants(getOperation(), bounded);
     Narrower narrower(parts, variants, bounded);
     narrower.run(*window);
-    function->setAttr(lastRowsAttrName, Builder(&getContext())
-                                            .getI64IntegerAttr(
-                                                narrower.getFirstRows()));
+    function->setAttr(
+        lastRowsAttrName,
+        Builder(&getContext()).getI64IntegerAttr(narrower.getFirstRows()));
 
     // Global state is not written: it is no result.
     SmallVector<Value> values;
@@ -257,9 +257,9 @@ struct DeriveTail : dsflash::impl::DeriveTailPassBase<DeriveTail> {
     for (auto [value, name] : {std::pair(parts.getStream(), "stream"),
                                std::pair(parts.getPre(), "pre")}) {
       unsigned number = function.getNumArguments();
-      (void)function.insertArgument(
-          number, value.getType(), getEntryAttrs(&getContext(), name, "rows"),
-          function.getLoc());
+      (void)function.insertArgument(number, value.getType(),
+                                    getEntryAttrs(&getContext(), name, "rows"),
+                                    function.getLoc());
       value.replaceAllUsesWith(function.getArgument(number));
     }
     Operation *yield = parts.encoder.getBody().front().getTerminator();

@@ -72,8 +72,7 @@ static StringRef getSuffix(LayerPart part) {
   llvm_unreachable("unknown part");
 }
 
-LayerVariants::Variant &LayerVariants::get(StringRef callee,
-                                           LayerPart part) {
+LayerVariants::Variant &LayerVariants::get(StringRef callee, LayerPart part) {
   std::string name = (callee + getSuffix(part)).str();
   if (withinCall)
     name += "_only";
@@ -137,8 +136,7 @@ LayerOp LayerVariants::create(OpBuilder &builder, LayerOp layer,
   Mode mode = part == LayerPart::Window ? Mode::Window : layer.getMode();
   if (part == LayerPart::Reading && mode == Mode::Full)
     mode = Mode::Reindex;
-  return LayerOp::create(builder, layer.getLoc(),
-                         variant.function.getResultTypes(), mode,
-                         variant.function.getSymName(), inputs, globalKV,
-                         selection, candidates);
+  return LayerOp::create(
+      builder, layer.getLoc(), variant.function.getResultTypes(), mode,
+      variant.function.getSymName(), inputs, globalKV, selection, candidates);
 }

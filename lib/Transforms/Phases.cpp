@@ -38,8 +38,7 @@ mlir::dsflash::getCED(func::FuncOp function) {
   }
   if (!parts.encoder || !parts.decoder)
     return std::optional<CEDFunction>();
-  llvm::append_range(parts.layers,
-                     parts.decoder.getBody().getOps<LayerOp>());
+  llvm::append_range(parts.layers, parts.decoder.getBody().getOps<LayerOp>());
   unsigned sources = llvm::count_if(parts.layers, [](LayerOp layer) {
     return layer.getMode() == Mode::Full;
   });
@@ -65,7 +64,8 @@ mlir::dsflash::cloneForward(ModuleOp module, StringRef name) {
   if (failed(parts) || !*parts)
     return parts;
   if (symbols.lookup(name))
-    return forward.emitOpError() << "there is a function '" << name << "' already";
+    return forward.emitOpError()
+           << "there is a function '" << name << "' already";
   func::FuncOp clone = forward.clone();
   clone.setSymName(name);
   symbols.insert(clone, std::next(forward->getIterator()));
@@ -97,16 +97,17 @@ Value mlir::dsflash::getFirstState(Value state) {
 DictionaryAttr mlir::dsflash::getEntryAttrs(MLIRContext *context,
                                             StringRef name, StringRef dim) {
   Builder b(context);
-  return b.getDictionaryAttr({b.getNamedAttr(nameAttrName, b.getStringAttr(name)),
-                              b.getNamedAttr(dimAttrName, b.getStringAttr(dim))});
+  return b.getDictionaryAttr(
+      {b.getNamedAttr(nameAttrName, b.getStringAttr(name)),
+       b.getNamedAttr(dimAttrName, b.getStringAttr(dim))});
 }
 
 void mlir::dsflash::setResults(func::FuncOp function, ArrayRef<Value> values,
                                ArrayRef<Attribute> attributes) {
   Block &body = function.getBody().front();
   body.getTerminator()->setOperands(values);
-  SmallVector<Type> types(llvm::map_range(
-      values, [](Value value) { return value.getType(); }));
+  SmallVector<Type> types(
+      llvm::map_range(values, [](Value value) { return value.getType(); }));
   function.setType(FunctionType::get(function.getContext(),
                                      function.getArgumentTypes(), types));
   function.setAllResultAttrs(attributes);

@@ -14,7 +14,7 @@
 // CHECK-SAME: div.rn.f32
 // CHECK-SAME: sqrt.rn.f32
 // CHECK-SAME: fma.rn.f32
-// CHECK-SAME: \00") {{.*}} : !llvm.array<
+// CHECK-SAME: \00")
 // CHECK-NOT:  gpu.module
 
 // HOPPER: .target sm_90a

@@ -53,7 +53,8 @@ Status writeArtifact(const std::string &path, const Manifest &manifest,
       if (error)
         return Status::error(tokenizer, "cannot be copied: " + error.message());
     }
-    return dsflash::writeTextFile(part + "/manifest.json", manifestText(manifest));
+    return dsflash::writeTextFile(part + "/manifest.json",
+                                  manifestText(manifest));
   };
   Status filled = fill();
   if (filled) {

@@ -162,7 +162,8 @@ Status CompileCache::store(const CacheKey &key,
   fs::create_directories(folder, error);
   if (error)
     return Status::error(folder, "cannot be made: " + error.message());
-  Status written = ::dsflash::writeTextFile(pathOf(key), getHeader(key, content) + content);
+  Status written =
+      ::dsflash::writeTextFile(pathOf(key), getHeader(key, content) + content);
   if (written)
     prune(folder);
   return written;

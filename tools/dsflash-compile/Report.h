@@ -8,17 +8,17 @@
 #include "mlir/IR/BuiltinOps.h"
 #include <nlohmann/json.hpp>
 
-/// `memory_plan`, `memory` (bytes of the weights, of the workspace of one chunk of a prompt,
-/// of a session without tokens and of each of its tokens), `kv_bytes_per_token`
-/// and `kernels` of a module at stage "kernels".
+/// `memory_plan`, `memory` (bytes of the weights, of the workspace of one chunk
+/// of a prompt, of a session without tokens and of each of its tokens),
+/// `kv_bytes_per_token` and `kernels` of a module at stage "kernels".
 ///
 /// A kernel is listed for each phase of @forward, "decode" (one row) and
 /// "prefill" (one chunk of one sequence), with the number of its launches.
 /// `bytes_read` and `bytes_written` are those of all launches together: buffers
 /// and, of matrix products, weights as the checkpoint packs them; of experts at
 /// most as many as rows choose are read. Products also have `flops`, two for
-/// each multiplication; null elsewhere. `buffers` are those of the first launch.
-/// The plan lists the pieces of each function's workspace for a chunk.
+/// each multiplication; null elsewhere. `buffers` are those of the first
+/// launch. The plan lists the pieces of each function's workspace for a chunk.
 nlohmann::ordered_json describeModule(mlir::ModuleOp module,
                                       const std::string &target);
 

@@ -27,9 +27,7 @@ public:
   bool run(Stage stage, llvm::function_ref<bool(mlir::TimingScope &)> work);
 
   /// Says how large the module is behind the last stage.
-  void noteSize(int64_t operations) {
-    finished.back().operations = operations;
-  }
+  void noteSize(int64_t operations) { finished.back().operations = operations; }
 
   const std::vector<Time> &times() const { return finished; }
 

@@ -107,7 +107,8 @@ int64_t boundaryBytes(const Model &model) {
 
 json describeMemory(const Model &model) {
   const dsf_module &module = model.module();
-  int64_t weights = 0, fixed = boundaryBytes(model), rowBytes = 0, fixedBytes = 0;
+  int64_t weights = 0, fixed = boundaryBytes(model), rowBytes = 0,
+          fixedBytes = 0;
   for (int64_t i = 0; i < module.weight_count; ++i)
     weights += weightBytes(module.weights[i]);
   for (int64_t i = 0; i < module.state_count; ++i)

@@ -341,7 +341,9 @@ TEST_F(RunToolTest, InputErrorsExitWithOne) {
   EXPECT_EQ(firstError(), "dsflash-run: error: --device: the model was "
                           "compiled for the cpu, not for 'simt'");
   EXPECT_EQ(run(ids("[0]") + "--prefill=bounded"), 1);
-  EXPECT_TRUE(contains(firstError(), "--prefill: "));
+  EXPECT_EQ(firstError(),
+            "dsflash-run: error: prefill: the model has no decoder to bound; "
+            "use full or exact");
   EXPECT_EQ(run(ids("[0]") + "--weights " + root + "/none"), 1);
   EXPECT_TRUE(contains(firstError(), root + "/none"));
   EXPECT_EQ(run("--prompt-file " + root + "/none.txt"), 1);

@@ -53,9 +53,8 @@ public:
         std::memset(session->plane(state) + row * state.row_bytes, 1,
                     size_t(state.row_bytes));
     std::vector<unsigned char> pages(size_t(module.state_bytes / 4096));
-    EXPECT_EQ(mincore(session->state(), size_t(module.state_bytes),
-                      pages.data()),
-              0);
+    EXPECT_EQ(
+        mincore(session->state(), size_t(module.state_bytes), pages.data()), 0);
     return 4096 * std::count_if(pages.begin(), pages.end(),
                                 [](unsigned char page) { return page & 1; });
   }

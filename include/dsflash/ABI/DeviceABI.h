@@ -1,4 +1,5 @@
-/*===- DeviceABI.h - What a device's library and the runtime agree on ------===*\
+/*===- DeviceABI.h - What a device's library and the runtime agree on
+------===*\
  *
  * A device that needs more than the runtime links is a library of its own,
  * libdsflash-NAME.so, with one symbol, dsf_device_open. Plain C.

@@ -11,8 +11,8 @@
 
 namespace mlir::dsflash {
 
-/// "read", "write" or "read_write", on a tensor of an entry: what the entry does
-/// with it.
+/// "read", "write" or "read_write", on a tensor of an entry: what the entry
+/// does with it.
 inline constexpr llvm::StringLiteral accessAttrName = "dsflash.access";
 /// String, on an argument or result of an entry: what its leading extent
 /// counts, "rows", "sequences" or "outputs".

@@ -19,12 +19,13 @@ bool Lowering::lower(Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<RoundOp, QuantizeOp, ScaleOp, RMSNormOp, LinearOp, ProjectOp,
             GroupedLinearOp, EmbedOp, HCInitOp, HCMixOp, HCCollapseOp,
-            HCExpandOp, StreamMeanOp, GatherRowsOp, LastRowsOp, AddRowsOp, RopeTableOp,
-            RotateOp, CSA2Op, CompressOp, AppendOp, LoadOp, IndexerOp,
-            NoSelectionOp, RouterOp, GroupByExpertOp, ExpertLinearOp, SwiGLUOp,
-            CombineOp, EngramHashOp, EngramLookupOp, EngramGateOp, EngramAddOp,
-            InsertFeatureOp, DraftTokensOp, DraftAttentionOp, AppendWindowOp,
-            ConfidenceOp, CheckNaNOp, CheckIdsOp, CheckWindowOp>([&](auto modelOp) {
+            HCExpandOp, StreamMeanOp, GatherRowsOp, LastRowsOp, AddRowsOp,
+            RopeTableOp, RotateOp, CSA2Op, CompressOp, AppendOp, LoadOp,
+            IndexerOp, NoSelectionOp, RouterOp, GroupByExpertOp, ExpertLinearOp,
+            SwiGLUOp, CombineOp, EngramHashOp, EngramLookupOp, EngramGateOp,
+            EngramAddOp, InsertFeatureOp, DraftTokensOp, DraftAttentionOp,
+            AppendWindowOp, ConfidenceOp, CheckNaNOp, CheckIdsOp,
+            CheckWindowOp>([&](auto modelOp) {
         lowerOp(*this, modelOp);
         return true;
       })

@@ -44,17 +44,16 @@ static Value asMatrix(KernelBuilder &b, Value buffer) {
 
 void mlir::dsflash::lowerOp(Lowering &l, GatherRowsOp op) {
   Value n = l.rows(op.getRows());
-  l.replace(l.dispatch("gather_rows", n, op->getOperands(),
-                       l.empty(op.getType(), n),
-                       [](KernelBuilder &b, Value begin, Value end,
-                          ValueRange ins, ValueRange outs) {
-                         Value from = asMatrix(b, ins[0]);
-                         Value to = asMatrix(b, outs[0]);
-                         b.loop(begin, end, [&](Value row) {
-                           copyRow(b, from, loadIndex(b, ins[1], {row}), to,
-                                   row);
-                         });
-                       }));
+  l.replace(
+      l.dispatch("gather_rows", n, op->getOperands(), l.empty(op.getType(), n),
+                 [](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+                    ValueRange outs) {
+                   Value from = asMatrix(b, ins[0]);
+                   Value to = asMatrix(b, outs[0]);
+                   b.loop(begin, end, [&](Value row) {
+                     copyRow(b, from, loadIndex(b, ins[1], {row}), to, row);
+                   });
+                 }));
 }
 
 /// min(rows of a sequence, count) - min(rows, skip)
@@ -97,26 +96,25 @@ void mlir::dsflash::lowerOp(Lowering &l, LastRowsOp op) {
           ValueRange outs) {
         Value position = ins[0], extents = ins[1];
         auto countOf = [&](Value sequence) {
-          return countLastRows(
-              b, loadIndex(b, extents, {sequence, b.index(1)}), op);
+          return countLastRows(b, loadIndex(b, extents, {sequence, b.index(1)}),
+                               op);
         };
         auto toI32 = [&](Value index) {
           return arith::IndexCastOp::create(b, b.getI32Type(), index);
         };
         b.loop(begin, end, [&](Value sequence) {
-          Value first = b.loop(b.index(0), sequence, 1, b.index(0),
-                               [&](Value other, ArrayRef<Value> sum) {
-                                 return SmallVector<Value>{
-                                     b.add(sum[0], countOf(other))};
-                               })[0];
+          Value first =
+              b.loop(b.index(0), sequence, 1, b.index(0),
+                     [&](Value other, ArrayRef<Value> sum) {
+                       return SmallVector<Value>{b.add(sum[0], countOf(other))};
+                     })[0];
           Value count = countOf(sequence);
           b.store(toI32(first), outs[3], {sequence, b.index(0)});
           b.store(toI32(count), outs[3], {sequence, b.index(1)});
           Value rows = loadIndex(b, extents, {sequence, b.index(1)});
           Value last = b.add(loadIndex(b, extents, {sequence, b.index(0)}),
                              b.sub(rows, arith::MinSIOp::create(
-                                             b, rows,
-                                             b.index(op.getCount()))));
+                                             b, rows, b.index(op.getCount()))));
           b.loop(b.index(0), count, [&](Value i) {
             Value from = b.add(last, i), to = b.add(first, i);
             b.store(toI32(from), outs[0], {to});

@@ -149,12 +149,11 @@ static Field addEntries(TableWriter &w, const ModuleLayout &layout) {
            Field::i64(elements)});
     }
     std::string name = ("dsf.tensors." + function.getName()).str();
-    rows.push_back({w.text(function.getName()),
-                    Field::address(getEntryName(function)),
-                    w.table(name, tensors), Field::i64(tensors.size()),
-                    Field::i64(entry.workspaceRowBytes),
-                    Field::i64(entry.workspaceFixedBytes),
-                    Field::i64(entry.lastRows)});
+    rows.push_back(
+        {w.text(function.getName()), Field::address(getEntryName(function)),
+         w.table(name, tensors), Field::i64(tensors.size()),
+         Field::i64(entry.workspaceRowBytes),
+         Field::i64(entry.workspaceFixedBytes), Field::i64(entry.lastRows)});
   }
   return w.table("dsf.entries", rows);
 }

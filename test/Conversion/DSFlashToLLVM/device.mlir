@@ -1,23 +1,23 @@
 // RUN: dsflash-opt %s --dsflash-thread-call --convert-dsflash-to-llvm="device=nvptx:sm_80" --dsflash-outline-device --dsflash-verify-addressing --dsflash-verify-llvm | FileCheck %s
 
-// The table names the device, its code and its kernels.
-// CHECK-DAG: llvm.mlir.global internal constant @[[DEVICE:.*]]("nvptx:sm_80\00")
-// CHECK-DAG: llvm.mlir.global external constant @dsf.device_code() {{.*}} : i8
-// CHECK-DAG: llvm.mlir.global internal constant @dsf.kernels()
-
 // The launch passes the kernel's number, the items and the packed arguments:
 // call, items, address and size of x, then of y.
 // CHECK-LABEL: llvm.func internal @forward(
 // CHECK:       %[[ENV:.*]] = llvm.load %{{.*}} invariant
-// CHECK:       %[[BYTES:.*]] = llvm.mlir.constant(48 : i64)
 // CHECK:       %[[NUMBER:.*]] = llvm.mlir.constant(0 : i32)
-// CHECK:       llvm.call %{{.*}}(%{{.*}}, %[[NUMBER]], %[[ITEMS:.*]], %[[ARGUMENTS:.*]], %{{.*}}) : !llvm.ptr, (!llvm.ptr, i32, i64, !llvm.ptr, i64) -> ()
+// CHECK:       %[[BYTES:.*]] = llvm.mlir.constant(48 : i64)
+// CHECK:       llvm.call %{{.*}}(%{{.*}}, %[[NUMBER]], %{{.*}}, %{{.*}}, %[[BYTES]]) : !llvm.ptr, (!llvm.ptr, i32, i64, !llvm.ptr, i64) -> ()
+
+// The table names the device, its code and its kernels.
+// CHECK-DAG: llvm.mlir.global internal constant @{{.*}}("nvptx:sm_80\00")
+// CHECK-DAG: llvm.mlir.global external constant @dsf.device_code() {{.*}} : i8
+// CHECK-DAG: llvm.mlir.global internal constant @dsf.kernels()
 
 // CHECK-LABEL: gpu.module @device_code
-// CHECK:       llvm.func internal @copy.body(
-// CHECK-NOT:   prefetch
 // CHECK:       llvm.func internal @helper(
 // CHECK-SAME:  no_inline
+// CHECK:       llvm.func internal @copy.body(
+// CHECK-NOT:   prefetch
 
 // A thread takes the items that are as far away as there are threads.
 // CHECK:       llvm.func @copy(

@@ -20,7 +20,7 @@ func.func @angles(%x: f32, %v: vector<2xf32>) -> (f32, vector<2xf32>) {
 // CHECK:       arith.sitofp %{{.*}} : i16 to f32
 // CHECK:       arith.uitofp %{{.*}} : i1 to f32
 // CHECK:       arith.sitofp %{{.*}} : i1 to f32
-// CHECK-NOT:   to bf16
+// CHECK-NOT:   itofp
 func.func @small(%a: i8, %b: i16, %c: i1) -> (bf16, bf16, bf16, bf16) {
   %0 = arith.sitofp %a : i8 to bf16
   %1 = arith.sitofp %b : i16 to bf16
