@@ -11,8 +11,7 @@
 using namespace mlir;
 using namespace mlir::dsflash;
 
-int64_t KernelBuilder::getLanes(int64_t extent) {
-  constexpr int64_t maxLanes = 16;
+int64_t KernelBuilder::getLanes(int64_t extent) const {
   return std::gcd(extent, maxLanes);
 }
 

@@ -40,12 +40,12 @@ bool isPacked(FormatAttr format) {
 
 /// Lanes of the sums, whose registers are of one size; what they take at a time
 /// lies in one block of a scale.
-int64_t getSumLanes(FormatAttr format, int64_t columns, FloatType sumType) {
+int64_t getSumLanes(const KernelBuilder &b, FormatAttr format, int64_t columns,
+                    FloatType sumType) {
   if (format.hasScale())
     columns = std::gcd(columns, format.getBlockColumns());
-  int64_t lanes =
-      KernelBuilder::getLanes(isPacked(format) ? columns / 2 : columns);
-  return sumType.isF64() ? std::min(lanes, KernelBuilder::f64Lanes) : lanes;
+  int64_t lanes = b.getLanes(isPacked(format) ? columns / 2 : columns);
+  return sumType.isF64() ? std::min(lanes, b.getF64Lanes()) : lanes;
 }
 
 /// Whole blocks.
@@ -507,7 +507,7 @@ static func::FuncOp getFunction(KernelBuilder &b, FormatAttr format,
   auto argument = entry->args_begin();
   operands.forEach(format.hasScale(), hasOrder,
                    [&](Value &value) { value = *argument++; });
-  KernelBuilder body(b.getLoc(), b.getContext());
+  KernelBuilder body(b.getLoc(), b.getContext(), b.getMaxLanes());
   body.setInsertionPointToStart(entry);
   ProductEmitter(body, format, sumType, lanes, operands).emit();
   func::ReturnOp::create(body);
@@ -543,7 +543,7 @@ void MatrixProduct::emit(KernelBuilder &b, Value begin, Value end,
   operands.forEach(format.hasScale(), bool(rows.order),
                    [&](Value &value) { list.push_back(value); });
   func::FuncOp function =
-      getFunction(b, format, sumType, getSumLanes(format, columns, sumType),
+      getFunction(b, format, sumType, getSumLanes(b, format, columns, sumType),
                   ValueRange(list).getTypes(), bool(rows.order));
   func::CallOp::create(b, function, list);
 }

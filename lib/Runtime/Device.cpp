@@ -89,11 +89,11 @@ void Device::launch(int32_t kernel, int64_t items, const void *arguments,
                     int64_t argumentBytes) {
   if (!status)
     return;
-  const char *name = module.kernels[kernel];
-  if (const char *why = functions->launch(functions->user, name, items,
+  const dsf_kernel &entry = module.kernels[kernel];
+  if (const char *why = functions->launch(functions->user, &entry, items,
                                           arguments, argumentBytes))
     status = Status::error(
-        std::string("kernel '") + name + "' for " + module.device, why);
+        std::string("kernel '") + entry.name + "' for " + module.device, why);
 }
 
 Status Device::takeStatus() { return std::exchange(status, Status()); }

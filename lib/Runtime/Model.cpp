@@ -135,6 +135,11 @@ Status checkTable(const dsf_module &module, const std::string &where) {
     return faults;
   for (int64_t i = 0; i < module.entry_count; ++i)
     require(saneEntry(module.entries[i]), "entry " + std::to_string(i));
+  for (int64_t i = 0; i < module.kernel_count; ++i) {
+    const dsf_kernel &kernel = module.kernels[i];
+    require(kernel.name && kernel.threads > 0 && kernel.items_per_block > 0,
+            "kernel " + std::to_string(i));
+  }
   for (int64_t i = 0; i < module.weight_count; ++i)
     require(saneWeight(module.weights[i], module.weight_slots),
             "weight " + std::to_string(i));

@@ -14,7 +14,7 @@ using namespace dsflash;
 
 namespace {
 
-constexpr int64_t kBlockThreads = 32, kMaxBlocks = 65535;
+constexpr int64_t kMaxBlocks = 65535;
 
 class SimtDevice {
 public:
@@ -35,10 +35,10 @@ private:
     return nullptr;
   }
 
-  static const char *launch(void *user, const char *kernel, int64_t items,
+  static const char *launch(void *user, const dsf_kernel *kernel, int64_t items,
                             const void *arguments, int64_t argumentBytes) {
     auto *self = static_cast<SimtDevice *>(user);
-    const simt::KernelInfo *info = self->module->kernel(kernel);
+    const simt::KernelInfo *info = self->module->kernel(kernel->name);
     if (!info)
       return self->fail("no such kernel");
     std::vector<const void *> parameters;
@@ -52,13 +52,14 @@ private:
     if (offset > argumentBytes)
       return self->fail("its parameters have " + std::to_string(offset) +
                         " bytes, the launch " + std::to_string(argumentBytes));
-    simt::Dim3 grid;
-    grid.x = uint32_t(
-        std::min((items + kBlockThreads - 1) / kBlockThreads, kMaxBlocks));
-    simt::Dim3 block;
-    block.x = kBlockThreads;
-    return self->report(
-        self->module->launch(kernel, grid, block, 0, parameters.data()));
+    int64_t blocks =
+        (items + kernel->items_per_block - 1) / kernel->items_per_block;
+    simt::Dim3 grid, block;
+    grid.x = uint32_t(std::min(blocks, kMaxBlocks));
+    block.x = kernel->threads;
+    return self->report(self->module->launch(kernel->name, grid, block,
+                                             kernel->shared_bytes,
+                                             parameters.data()));
   }
 
   static void close(void *user) { delete static_cast<SimtDevice *>(user); }

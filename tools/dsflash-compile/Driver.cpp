@@ -68,6 +68,7 @@ bool Driver::chooseTarget() {
     device = parseTarget<NVPTXTarget>(host);
     if (!device)
       return false;
+    kernelsOptions.device = host;
     llvmOptions.device = host;
     host = "cpu:generic";
   }

@@ -23,6 +23,7 @@ TEST(ModuleABI, Sizes) {
   EXPECT_EQ(sizeof(dsf_state), 40u);
   EXPECT_EQ(sizeof(dsf_probe), 40u);
   EXPECT_EQ(sizeof(dsf_check), 16u);
+  EXPECT_EQ(sizeof(dsf_kernel), 24u);
   EXPECT_EQ(sizeof(dsf_module), 208u);
 }
 
@@ -58,6 +59,7 @@ TEST(ModuleABI, OffsetsOfTheTables) {
   EXPECT_EQ(offsetof(dsf_module, sliding_window), 152u);
   EXPECT_EQ(offsetof(dsf_module, checks), 160u);
   EXPECT_EQ(offsetof(dsf_check, kind), 8u);
+  EXPECT_EQ(offsetof(dsf_kernel, items_per_block), 16u);
   EXPECT_EQ(offsetof(dsf_module, device_code), 184u);
   EXPECT_EQ(offsetof(dsf_module, kernels), 192u);
 }

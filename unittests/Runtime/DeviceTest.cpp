@@ -24,7 +24,8 @@ constexpr const char *kCode = R"(
 )";
 
 dsf_module makeModule(const char *code) {
-  static const char *const kernels[] = {"count", "missing"};
+  static const dsf_kernel kernels[] = {{"count", 32, 0, 32},
+                                       {"missing", 32, 0, 32}};
   dsf_module module{};
   module.device = "nvptx:sm_80";
   module.device_code = code;

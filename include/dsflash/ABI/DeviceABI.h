@@ -9,13 +9,13 @@
 #ifndef DSFLASH_ABI_DEVICEABI_H
 #define DSFLASH_ABI_DEVICEABI_H
 
-#include <stdint.h>
+#include "dsflash/ABI/ModuleABI.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define DSF_DEVICE_ABI_VERSION 1u
+#define DSF_DEVICE_ABI_VERSION 2u
 #define DSF_DEVICE_OPEN_SYMBOL "dsf_device_open"
 
 /* A device whose memory is the host's, used by one thread at a time. Functions
@@ -26,7 +26,7 @@ typedef struct dsf_device {
   /* Takes the device code of a module (dsf_module.device_code). */
   const char *(*load)(void *user, const char *code);
   /* Runs all items of a kernel to their end; see dsf_env.launch. */
-  const char *(*launch)(void *user, const char *kernel, int64_t items,
+  const char *(*launch)(void *user, const dsf_kernel *kernel, int64_t items,
                         const void *arguments, int64_t argument_bytes);
   void (*close)(void *user);
 } dsf_device;

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define DSF_ABI_MAGIC 0x00465344u /* "DSF" */
-#define DSF_ABI_VERSION 3u
+#define DSF_ABI_VERSION 4u
 #define DSF_MODULE_QUERY_SYMBOL "dsf_module_query"
 
 /* Element types of tensors, weights and probes. */
@@ -185,6 +185,17 @@ typedef struct dsf_check {
 } dsf_check;
 DSF_STATIC_ASSERT(sizeof(dsf_check) == 16, "dsf_check");
 
+/* An entry of the device code and how it is launched: blocks of `threads` in x,
+ * one for each `items_per_block` items. A smaller grid covers any number of
+ * items too: a block goes on with those that lie a whole grid behind its own. */
+typedef struct dsf_kernel {
+  const char *name;
+  uint32_t threads;
+  uint32_t shared_bytes; /* of dynamic shared memory */
+  int64_t items_per_block;
+} dsf_kernel;
+DSF_STATIC_ASSERT(sizeof(dsf_kernel) == 24, "dsf_kernel");
+
 /* The table of a compiled model. magic and abi_version keep their places in
  * every version. */
 typedef struct dsf_module {
@@ -213,9 +224,7 @@ typedef struct dsf_module {
   int64_t check_count;
   const char *device;      /* as --target has it, "nvptx:sm_80"; null: none */
   const char *device_code; /* PTX text, ends in a zero byte */
-  /* Names of the device code's entries. Any grid and block in x covers any
-   * number of items: a thread takes its own and those a whole grid behind. */
-  const char *const *kernels;
+  const dsf_kernel *kernels; /* entries of the device code */
   int64_t kernel_count;
 } dsf_module;
 DSF_STATIC_ASSERT(sizeof(dsf_module) == 208, "dsf_module");

@@ -18,13 +18,20 @@ namespace mlir::dsflash {
 
 class KernelBuilder : public ImplicitLocOpBuilder {
 public:
-  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  /// Lanes of a vector of f32 on a processor.
+  static constexpr int64_t processorLanes = 16;
 
+  /// `maxLanes`: of a vector of f32, a power of two.
+  KernelBuilder(Location loc, MLIRContext *context,
+                int64_t maxLanes = processorLanes)
+      : ImplicitLocOpBuilder(loc, context), maxLanes(maxLanes) {}
+
+  int64_t getMaxLanes() const { return maxLanes; }
   /// Lanes of a vector that walks `extent` elements without a rest: the
-  /// largest power of two up to 16 that divides it.
-  static int64_t getLanes(int64_t extent);
-  /// Lanes of a vector of f64 as large as one of 16 f32.
-  static constexpr int64_t f64Lanes = 8;
+  /// largest power of two up to the most lanes that divides it.
+  int64_t getLanes(int64_t extent) const;
+  /// Lanes of a vector of f64 as large as one of f32.
+  int64_t getF64Lanes() const { return std::max(maxLanes / 2, int64_t(1)); }
 
   // --- constants and integers ---
   Value index(int64_t value);
@@ -180,6 +187,8 @@ private:
   /// Bits of a scalar or vector seen as `element`.
   Value bitcast(Value value, Type element);
   Value reduce(Value vector, function_ref<Value(Value, Value)> combine);
+
+  int64_t maxLanes;
 };
 
 } // namespace mlir::dsflash

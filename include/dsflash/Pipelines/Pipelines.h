@@ -32,6 +32,11 @@ struct KernelsPipelineOptions : PassPipelineOptions<KernelsPipelineOptions> {
   Option<bool> fuseRounding{*this, "fuse-rounding",
                             llvm::cl::desc("round results as they are stored"),
                             llvm::cl::init(true)};
+  Option<std::string> device{
+      *this, "device",
+      llvm::cl::desc("device that runs the kernels, as nvptx:sm_80; empty: the "
+                     "host"),
+      llvm::cl::init("")};
   Option<int64_t> maxAllocaBytes{
       *this, "max-alloca-bytes",
       llvm::cl::desc("stack buffers of one kernel, in bytes"),

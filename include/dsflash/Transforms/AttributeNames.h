@@ -14,6 +14,10 @@ namespace mlir::dsflash {
 /// "read", "write" or "read_write", on a tensor of an entry: what the entry
 /// does with it.
 inline constexpr llvm::StringLiteral accessAttrName = "dsflash.access";
+/// #dsflash.block, on a kernel whose items a block of threads runs together.
+inline constexpr llvm::StringLiteral blockAttrName = "dsflash.block";
+/// #dsflash.config, on a module whose kernels are made for a device.
+inline constexpr llvm::StringLiteral configAttrName = "dsflash.config";
 /// String, on an argument or result of an entry: what its leading extent
 /// counts, "rows", "sequences" or "outputs".
 inline constexpr llvm::StringLiteral dimAttrName = "dsflash.dim";

@@ -351,6 +351,24 @@ def ResultsToDestinationsPass
     "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SelectConfigPass : Pass<"dsflash-select-config", "::mlir::ModuleOp"> {
+  let summary = "how kernels are made for a device";
+  let description = [{
+    Writes `dsflash.config` on the module: the one place that knows an
+    architecture's sizes. Without a device, or for an unknown one, it is an error.
+
+    ```mlir
+    module {
+    ```
+    becomes
+    ```mlir
+    module attributes {dsflash.config = #dsflash.config<"nvptx:sm_80", lanes = 4, threads = 32, shared_bytes = 166912>} {
+    ```
+  }];
+  let options = [
+    Option<"device", "device", "std::string", "\"\"", "as --target has it, nvptx:sm_80">];
+}
+
 def StripProbesPass : Pass<"dsflash-strip-probes", "::mlir::ModuleOp"> {
   let summary = "remove observation points";
   let description = [{

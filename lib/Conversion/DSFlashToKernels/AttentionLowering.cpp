@@ -19,7 +19,8 @@ using CmpF = arith::CmpFPredicate;
 namespace {
 /// The size of an attention and how its work is cut.
 struct AttentionShape {
-  AttentionShape(int64_t heads, int64_t dim, bool roundProbabilities);
+  AttentionShape(int64_t heads, int64_t dim, bool roundProbabilities,
+                 int64_t maxLanes);
 
   int64_t heads;
   int64_t dim;
@@ -65,15 +66,15 @@ private:
 } // namespace
 
 AttentionShape::AttentionShape(int64_t heads, int64_t dim,
-                               bool roundProbabilities)
+                               bool roundProbabilities, int64_t maxLanes)
     : heads(heads), dim(dim), roundProbabilities(roundProbabilities) {
   // More heads of an item decode less, more items run on more threads.
   constexpr int64_t mostItemHeads = 32;
-  constexpr int64_t tileElements = 4096, mostTileKeys = 16;
+  constexpr int64_t tileElements = 4096;
   itemHeads = std::min(heads, mostItemHeads);
   while (heads % itemHeads)
     --itemHeads;
-  tileKeys = mostTileKeys;
+  tileKeys = maxLanes;
   while (tileKeys > 1 && tileKeys * dim > tileElements)
     tileKeys /= 2;
 }
@@ -295,7 +296,7 @@ lowerAttention(Lowering &l, StringRef name, OpTy op,
                                  const CallRow &row, ValueRange ins)>
                    emitItem) {
   AttentionShape shape(op.getHeads(), op.getWindow().getType().getDim(),
-                       op.getRoundProbabilities());
+                       op.getRoundProbabilities(), l.getMaxLanes());
   Value n = l.rows(op.getQuery());
   return l.dispatch(
       name, l.times(n, shape.getItemsPerRow()), op->getOperands(),

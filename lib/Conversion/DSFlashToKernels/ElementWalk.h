@@ -34,7 +34,7 @@ forRowVectors(KernelBuilder &b, Value buffer, Value row,
               function_ref<void(ArrayRef<Value>, int64_t lanes)> body) {
   auto type = cast<MemRefType>(buffer.getType());
   int64_t lanes =
-      type.getRank() == 1 ? 1 : KernelBuilder::getLanes(type.getShape().back());
+      type.getRank() == 1 ? 1 : b.getLanes(type.getShape().back());
   forRowElements(b, buffer, row, lanes,
                  [&](ArrayRef<Value> indices) { body(indices, lanes); });
 }

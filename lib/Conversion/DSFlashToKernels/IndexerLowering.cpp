@@ -12,7 +12,6 @@ using Cmp = arith::CmpIPredicate;
 using CmpF = arith::CmpFPredicate;
 
 namespace {
-constexpr int64_t rankLanes = 16;
 /// Below every rank of a score, and that of a score that is NaN.
 constexpr int64_t noRank = std::numeric_limits<int32_t>::min();
 
@@ -30,11 +29,12 @@ public:
   /// Columns of the two buffers [rows, columns] of i32 that an object works in,
   /// when `more` entries may come between two calls of makeRoom.
   static int64_t getColumns(int64_t wanted, int64_t more) {
-    return getLimit(wanted) + more + rankLanes;
+    return getLimit(wanted) + more + KernelBuilder::processorLanes;
   }
 
   BestEntries(KernelBuilder &b, int64_t wanted, Value ranks, Value indices)
-      : b(b), wanted(wanted), ranks(ranks), indices(indices),
+      : b(b), wanted(wanted), rankLanes(b.getMaxLanes()), ranks(ranks),
+        indices(indices),
         count(b.scratch({}, b.getIndexType())),
         threshold(b.scratch({}, b.getI32Type())) {}
 
@@ -141,7 +141,7 @@ private:
   }
 
   KernelBuilder &b;
-  int64_t wanted;
+  int64_t wanted, rankLanes;
   Value ranks, indices;
   Value count, threshold; // of the current row
   Value row;
@@ -154,7 +154,7 @@ public:
 
   KeyScorer(KernelBuilder &b, int64_t heads, int64_t dim, Value weights,
             Value turnedQuery)
-      : b(b), heads(heads), dim(dim), lanes(KernelBuilder::getLanes(heads)),
+      : b(b), heads(heads), dim(dim), lanes(b.getLanes(heads)),
         weights(weights), turnedQuery(turnedQuery),
         tile(b.scratch({keys, dim}, b.getF32Type())) {}
 

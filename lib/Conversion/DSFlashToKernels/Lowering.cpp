@@ -11,7 +11,10 @@ using namespace mlir;
 using namespace mlir::dsflash;
 
 Lowering::Lowering(ModuleOp module)
-    : module(module), symbols(module), opBuilder(module.getContext()) {}
+    : module(module), symbols(module), opBuilder(module.getContext()) {
+  auto config = module->getAttrOfType<ConfigAttr>(configAttrName);
+  maxLanes = config ? config.getLanes() : KernelBuilder::processorLanes;
+}
 
 bool Lowering::lower(Operation *op) {
   current = op;
@@ -177,7 +180,7 @@ func::FuncOp Lowering::makeKernel(StringRef base, FunctionType type,
   symbols.insert(kernel);
   Block *entry = kernel.addEntryBlock();
   ValueRange arguments = entry->getArguments();
-  KernelBuilder builder(loc(), opBuilder.getContext());
+  KernelBuilder builder(loc(), opBuilder.getContext(), maxLanes);
   builder.setInsertionPointToStart(entry);
   body(builder, arguments[0], arguments[1], arguments.slice(2, inCount),
        arguments.drop_front(2 + inCount));

@@ -32,6 +32,8 @@ public:
   //===--- for the lowerings of operator families
   //---------------------------===//
   OpBuilder &builder() { return opBuilder; }
+  /// Of a vector in a kernel.
+  int64_t getMaxLanes() const { return maxLanes; }
   Location loc() const { return current->getLoc(); }
   Value index(int64_t value);
   /// The leading extent of a tensor (of a state-free value of this function),
@@ -61,6 +63,7 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   OpBuilder opBuilder;
+  int64_t maxLanes;
   Operation *current = nullptr;
   llvm::StringMap<func::FuncOp> kernels; // by key
   llvm::DenseMap<Type, SmallVector<func::FuncOp>> kernelsByType;

@@ -39,7 +39,7 @@ static Value sqrtSoftplus(KernelBuilder &b, Value x) {
 /// The first of keys[0, ...] that comes after `previous`.
 static Choice findNext(KernelBuilder &b, Value keys, Choice previous) {
   int64_t experts = getFeatures(keys);
-  int64_t lanes = KernelBuilder::getLanes(experts);
+  int64_t lanes = b.getLanes(experts);
   SmallVector<int32_t> ascending(lanes);
   std::iota(ascending.begin(), ascending.end(), 0);
   Value lane = arith::ConstantOp::create(

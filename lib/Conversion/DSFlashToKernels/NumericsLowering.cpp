@@ -48,12 +48,12 @@ void mlir::dsflash::lowerOp(Lowering &l, ScaleOp op) {
 void mlir::dsflash::lowerOp(Lowering &l, QuantizeOp op) {
   FormatAttr format = op.getFormat();
   int64_t size = format.getBlockColumns();
-  int64_t lanes = KernelBuilder::getLanes(size);
   Value n = l.rows(op.getInput());
   l.replace(l.dispatch(
       "quantize", n, op.getInput(), l.empty(op.getType(), n),
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
+        int64_t lanes = b.getLanes(size);
         b.loop(begin, end, [&](Value row) {
           forRowElements(b, ins[0], row, size, [&](ArrayRef<Value> first) {
             auto at = [&](int64_t i) {
@@ -94,7 +94,7 @@ void mlir::dsflash::lowerOp(Lowering &l, RMSNormOp op) {
           auto load = [&](Value first, int64_t lanes) {
             return b.toF64(b.loadVector(ins[0], {row, first}, lanes));
           };
-          int64_t lanes = KernelBuilder::getLanes(features);
+          int64_t lanes = b.getLanes(features);
           Value zeros = b.splat(b.f64(0.0), lanes);
           Value squares =
               b.loop(b.index(0), b.index(features), lanes, {zeros},

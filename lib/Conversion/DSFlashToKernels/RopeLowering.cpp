@@ -57,7 +57,7 @@ void mlir::dsflash::lowerOp(Lowering &l, RotateOp op) {
       "rotate", n, op->getOperands(), l.empty(op.getType(), n),
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
-        int64_t lanes = KernelBuilder::getLanes(pairs);
+        int64_t lanes = b.getLanes(pairs);
         // The table as [n, 2 f]: cosines and sines alternate.
         Value table = memref::CollapseShapeOp::create(
             b, ins[1], SmallVector<ReassociationIndices>{{0}, {1, 2}});

@@ -56,7 +56,7 @@ inline Value loadFloats(KernelBuilder &b, Value buffer, ArrayRef<Value> indices,
 /// index and the number of lanes.
 inline void forVectors(KernelBuilder &b, int64_t features,
                        function_ref<void(Value begin, int64_t lanes)> body) {
-  int64_t lanes = KernelBuilder::getLanes(features);
+  int64_t lanes = b.getLanes(features);
   b.loop(b.index(0), b.index(features), lanes,
          [&](Value begin) { body(begin, lanes); });
 }
@@ -66,7 +66,7 @@ inline SmallVector<Value> sumVectors(
     KernelBuilder &b, int64_t features, int64_t count,
     function_ref<void(Value begin, int64_t lanes, MutableArrayRef<Value> sums)>
         body) {
-  int64_t lanes = KernelBuilder::getLanes(features);
+  int64_t lanes = b.getLanes(features);
   SmallVector<Value> initial(count, b.f32(0.0f, lanes));
   SmallVector<Value> sums =
       b.loop(b.index(0), b.index(features), lanes, initial,

@@ -282,7 +282,7 @@ public:
 private:
   Value getRootMeanSquare(Value stream, Value row) {
     int64_t features = getFeatures(stream);
-    int64_t lanes = KernelBuilder::getLanes(features);
+    int64_t lanes = b.getLanes(features);
     SmallVector<Value> sum = {b.f32(0.0f, lanes)};
     sum = b.loop(b.index(0), b.index(streams), 1, sum,
                  [&](Value s, ArrayRef<Value> outer) {

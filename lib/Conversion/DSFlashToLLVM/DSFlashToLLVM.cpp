@@ -100,10 +100,9 @@ struct ConvertDSFlashToLLVM
     ModuleOp module = getOperation();
     if (failed(checkCallArguments(module)))
       return signalPassFailure();
-    FailureOr<ModuleLayout> layout = ModuleLayout::get(module);
+    FailureOr<ModuleLayout> layout = ModuleLayout::get(module, device);
     if (failed(layout))
       return signalPassFailure();
-    layout->device = device;
     if (!device.empty() && !layout->checks.empty()) {
       layout->checks.front().second.emitError(
           "a kernel of a device cannot report");

@@ -1,6 +1,8 @@
 //===- DeviceEntry.cpp - Kernels as a device starts them ------------------===//
 
 #include "DeviceEntry.h"
+#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
+#include "dsflash/Transforms/AttributeNames.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -23,15 +25,21 @@ static Value multiply(ABIBuilder &b, Value x, Value y) {
   return LLVM::MulOp::create(b, x, y);
 }
 
-/// The entry's loop: %i from the thread's number to %items by the number of
-/// threads.
-static void addLoop(ABIBuilder &b, LLVM::LLVMFuncOp entry,
+/// The entry's loop: %i from the number of the thread, or of the block where
+/// that runs an item together, to %items by how many of them there are.
+static void addLoop(ABIBuilder &b, LLVM::LLVMFuncOp entry, bool isBlock,
                     llvm::function_ref<void(Value)> addBody) {
   Value items = entry.getArgument(1);
-  Value blockSize = readRegister<NVVM::BlockDimXOp>(b);
-  Value first = b.add(multiply(b, readRegister<NVVM::BlockIdXOp>(b), blockSize),
-                      readRegister<NVVM::ThreadIdXOp>(b));
-  Value threads = multiply(b, readRegister<NVVM::GridDimXOp>(b), blockSize);
+  Value first, step;
+  if (isBlock) {
+    first = readRegister<NVVM::BlockIdXOp>(b);
+    step = readRegister<NVVM::GridDimXOp>(b);
+  } else {
+    Value blockSize = readRegister<NVVM::BlockDimXOp>(b);
+    first = b.add(multiply(b, readRegister<NVVM::BlockIdXOp>(b), blockSize),
+                  readRegister<NVVM::ThreadIdXOp>(b));
+    step = multiply(b, readRegister<NVVM::GridDimXOp>(b), blockSize);
+  }
   Block *start = b.getInsertionBlock();
   Block *head = b.createBlock(&entry.getBody(), {}, b.getI64Type(), b.getLoc());
   Block *body = b.createBlock(&entry.getBody());
@@ -44,7 +52,10 @@ static void addLoop(ABIBuilder &b, LLVM::LLVMFuncOp entry,
   LLVM::CondBrOp::create(b, isItem, body, end);
   b.setInsertionPointToEnd(body);
   addBody(item);
-  LLVM::BrOp::create(b, b.add(item, threads), head);
+  // The next item uses the same shared memory.
+  if (isBlock)
+    NVVM::Barrier0Op::create(b);
+  LLVM::BrOp::create(b, b.add(item, step), head);
   b.setInsertionPointToEnd(end);
   LLVM::ReturnOp::create(b, ValueRange());
 }
@@ -68,8 +79,13 @@ mlir::dsflash::addDeviceEntry(func::FuncOp kernel,
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()),
                                   fields));
   entry->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  auto block = kernel->getAttrOfType<BlockAttr>(blockAttrName);
+  if (block)
+    entry->setAttr(
+        NVVM::NVVMDialect::getMaxntidAttrName(),
+        b.getDenseI32ArrayAttr({static_cast<int32_t>(block.getThreads())}));
   b.setInsertionPointToStart(entry.addEntryBlock(b));
-  addLoop(b, entry, [&](Value item) {
+  addLoop(b, entry, bool(block), [&](Value item) {
     SmallVector<Value> arguments{entry.getArgument(0), item,
                                  b.add(item, b.i64(1))};
     auto *field = entry.getArguments().drop_front(2).begin();

@@ -111,7 +111,7 @@ LogicalResult mlir::dsflash::addTasks(ModuleOp module,
   bool onDevice = !layout.device.empty();
   SmallVector<func::FuncOp> kernels;
   SymbolTable symbols(module);
-  for (StringAttr name : layout.kernels)
+  for (const auto &[name, launch] : layout.kernels)
     kernels.push_back(symbols.lookup<func::FuncOp>(name));
   for (func::FuncOp kernel : kernels) {
     if (failed(checkKernel(kernel)) ||
@@ -209,7 +209,7 @@ private:
 
   void callLaunch(ABIBuilder &b, DispatchOp op, Value environment,
                   Value context, Type structure, Value items) const {
-    auto number = llvm::find(layout.kernels, op.getKernelAttr().getAttr()) -
+    auto number = layout.kernels.find(op.getKernelAttr().getAttr()) -
                   layout.kernels.begin();
     int64_t bytes = DataLayout::closest(op).getTypeSize(structure);
     Value launch =

@@ -69,8 +69,35 @@ std::optional<dsf_type> ModuleLayout::getType(Type element) {
   return std::nullopt;
 }
 
-FailureOr<ModuleLayout> ModuleLayout::get(ModuleOp module) {
+LogicalResult ModuleLayout::addKernel(func::FuncOp kernel, ConfigAttr config) {
+  auto block = kernel->getAttrOfType<BlockAttr>(blockAttrName);
+  if (!block) {
+    constexpr int64_t warp = 32;
+    int64_t threads = config ? config.getThreads() : warp;
+    kernels.insert({kernel.getSymNameAttr(), {threads, 0, threads}});
+    return success();
+  }
+  if (!config)
+    return kernel.emitError("a kernel of blocks in a module without "
+                            "dsflash.config (run dsflash-select-config before)");
+  if (block.getSharedBytes() > config.getSharedBytes())
+    return kernel.emitError()
+           << "a block needs " << block.getSharedBytes()
+           << " bytes of shared memory, '" << config.getDevice() << "' has "
+           << config.getSharedBytes();
+  kernels.insert({kernel.getSymNameAttr(),
+                  {block.getThreads(), block.getSharedBytes(), 1}});
+  return success();
+}
+
+FailureOr<ModuleLayout> ModuleLayout::get(ModuleOp module, StringRef device) {
+  auto config = module->getAttrOfType<ConfigAttr>(configAttrName);
+  if (config && config.getDevice() != device)
+    return module.emitError() << "the kernels were made for '"
+                              << config.getDevice() << "', not for '"
+                              << (device.empty() ? "cpu" : device) << "'";
   ModuleLayout layout;
+  layout.device = device.str();
   for (auto param : module.getOps<ParamOp>()) {
     layout.slots[param.getSymNameAttr()] = layout.slotCount;
     layout.slotCount += param.getSlotCount();
@@ -79,14 +106,15 @@ FailureOr<ModuleLayout> ModuleLayout::get(ModuleOp module) {
     layout.probes.insert({ModuleLayout::getProbeKey(probe), probe});
   });
   SymbolTable symbols(module);
+  bool failures = false;
   module.walk([&](DispatchOp dispatch) {
-    if (symbols.lookup<func::FuncOp>(dispatch.getKernel()))
-      layout.kernels.insert(dispatch.getKernelAttr().getAttr());
+    auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+    if (kernel && !layout.kernels.contains(kernel.getSymNameAttr()))
+      failures |= failed(layout.addKernel(kernel, config));
   });
   module.walk([&](ReportOp report) {
     layout.checks.insert({ModuleLayout::getCheckKey(report), report});
   });
-  bool failures = false;
   for (auto function : module.getOps<func::FuncOp>())
     if (function.isPublic() && !function.isExternal())
       failures |= failed(layout.addEntry(function));

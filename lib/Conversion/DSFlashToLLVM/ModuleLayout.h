@@ -34,6 +34,13 @@ struct EntryArgument {
   int64_t number; // of the tensor, or the state's offset
 };
 
+/// How a device launches a kernel.
+struct KernelLaunch {
+  int64_t threads;
+  int64_t sharedBytes;
+  int64_t itemsPerBlock;
+};
+
 struct Entry {
   func::FuncOp function;
   SmallVector<EntryTensor> tensors;
@@ -45,8 +52,9 @@ struct Entry {
 struct ModuleLayout {
   /// Assigns slots to parameters in program order, offsets to states by their
   /// names, numbers to probes and checks by theirs. Reports arguments of
-  /// entries that do not say what they are.
-  static FailureOr<ModuleLayout> get(ModuleOp module);
+  /// entries that do not say what they are, and kernels that `device` (as
+  /// --target has it, empty for the host) cannot run.
+  static FailureOr<ModuleLayout> get(ModuleOp module, StringRef device);
 
   /// Bytes from a state's payload to its scales.
   static int64_t getScaleOffset(StateTypeInterface type);
@@ -68,10 +76,11 @@ struct ModuleLayout {
   /// Name, type and positions per row: what the table says of a probe.
   static Attribute getProbeKey(ProbeOp probe);
   SmallVector<Entry> entries;
-  llvm::SetVector<StringAttr> kernels; // that are launched, by name
+  llvm::MapVector<StringAttr, KernelLaunch> kernels; // that are launched
   std::string device; // that runs them, as --target has it; empty: the host
 
 private:
+  LogicalResult addKernel(func::FuncOp kernel, ConfigAttr config);
   LogicalResult addEntry(func::FuncOp function);
   LogicalResult addState(Entry &entry, unsigned argument);
   LogicalResult addTensor(Entry &entry, unsigned argument);

@@ -238,8 +238,10 @@ static Field addChecks(TableWriter &w, const ModuleLayout &layout) {
 
 static Field addKernels(TableWriter &w, const ModuleLayout &layout) {
   SmallVector<Row> rows;
-  for (StringAttr kernel : layout.kernels)
-    rows.push_back({w.text(kernel)});
+  for (const auto &[name, launch] : layout.kernels)
+    rows.push_back({w.text(name), Field::u32(launch.threads),
+                    Field::u32(launch.sharedBytes),
+                    Field::i64(launch.itemsPerBlock)});
   return w.table("dsf.kernels", rows);
 }
 

@@ -54,6 +54,39 @@ int64_t FormatAttr::getScaleCount(int64_t columns) const {
 }
 
 //===----------------------------------------------------------------------===//
+// ConfigAttr and BlockAttr
+//===----------------------------------------------------------------------===//
+
+static bool isBlockSize(int64_t threads) {
+  constexpr int64_t warp = 32, mostThreads = 1024;
+  return threads > 0 && threads <= mostThreads && threads % warp == 0;
+}
+
+LogicalResult ConfigAttr::verify(EmitError emitError, StringRef,
+                                 int64_t lanes, int64_t threads,
+                                 int64_t sharedBytes) {
+  if (lanes > 0 && llvm::isPowerOf2_64(lanes) && isBlockSize(threads) &&
+      sharedBytes >= 0)
+    return success();
+  return emitError() << "(C1) expected lanes that are a power of two, a "
+                        "multiple of 32 threads up to 1024 and no negative "
+                        "size but got "
+                     << lanes << ", " << threads << " and " << sharedBytes;
+}
+
+LogicalResult BlockAttr::verify(EmitError emitError, int64_t threads,
+                                int64_t sharedBytes) {
+  if (!isBlockSize(threads))
+    return emitError() << "(C1) expected a multiple of 32 threads up to 1024 "
+                          "but got "
+                       << threads;
+  if (sharedBytes < 0)
+    return emitError() << "(C2) expected no negative size but got "
+                       << sharedBytes;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Extents
 //===----------------------------------------------------------------------===//
 

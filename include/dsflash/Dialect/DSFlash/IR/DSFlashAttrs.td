@@ -72,4 +72,51 @@ def DSFlash_FormatAttr : AttrDef<DSFlash_Dialect, "Format"> {
   }];
 }
 
+def DSFlash_ConfigAttr : AttrDef<DSFlash_Dialect, "Config"> {
+  let mnemonic = "config";
+  let summary = "how kernels are made for a device";
+  let description = [{
+    `dsflash.config` on a module, written by `dsflash-select-config` and obeyed by
+    all that make kernels. `lanes`: elements that one thread takes at a time, at
+    most. `threads`: of a block of a kernel in which each thread runs items of its
+    own. `shared_bytes`: the most shared memory that a block can have.
+
+    - C1: lanes is a power of two, threads a multiple of 32 up to 1024,
+      shared_bytes not negative.
+
+    Example:
+
+    ```mlir
+    #dsflash.config<"nvptx:sm_80", lanes = 4, threads = 32, shared_bytes = 166912>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$device, "int64_t":$lanes, "int64_t":$threads,
+    "int64_t":$shared_bytes);
+  let assemblyFormat = "`<` $device `,` struct($lanes, $threads, $shared_bytes) `>`";
+  let genVerifyDecl = 1;
+}
+
+def DSFlash_BlockAttr : AttrDef<DSFlash_Dialect, "Block"> {
+  let mnemonic = "block";
+  let summary = "the threads that run one item of a kernel together";
+  let description = [{
+    `dsflash.block` on a kernel of a device: a block of `threads` runs one item
+    together and has `shared_bytes` of shared memory, which `memref.get_global
+    @dsflash_shared` gives. All threads enter the kernel and leave it. A kernel without it
+    runs each of its items on one thread.
+
+    - C1: threads is a multiple of 32 up to 1024.
+    - C2: shared_bytes is not negative.
+
+    Example:
+
+    ```mlir
+    #dsflash.block<threads = 128, shared_bytes = 49152>
+    ```
+  }];
+  let parameters = (ins "int64_t":$threads, "int64_t":$shared_bytes);
+  let assemblyFormat = "`<` struct($threads, $shared_bytes) `>`";
+  let genVerifyDecl = 1;
+}
+
 #endif // DSFLASH_DIALECT_DSFLASH_IR_DSFLASHATTRS_TD

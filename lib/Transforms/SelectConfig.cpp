@@ -1,0 +1,53 @@
+//===- SelectConfig.cpp - How kernels are made for a device ---------------===//
+
+#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
+#include "dsflash/Transforms/AttributeNames.h"
+#include "dsflash/Transforms/Passes.h"
+
+namespace mlir::dsflash {
+#define GEN_PASS_DEF_SELECTCONFIGPASS
+#include "dsflash/Transforms/Passes.h.inc"
+} // namespace mlir::dsflash
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+namespace {
+
+struct Architecture {
+  StringLiteral device;
+  int64_t sharedBytes; // of a block (CUDA programming guide, table 30)
+};
+
+constexpr int64_t kKilobyte = 1024;
+constexpr Architecture kArchitectures[] = {{"nvptx:sm_80", 163 * kKilobyte},
+                                           {"nvptx:sm_90a", 227 * kKilobyte},
+                                           {"nvptx:sm_100a", 227 * kKilobyte},
+                                           {"nvptx:sm_120a", 99 * kKilobyte}};
+
+/// Elements of the widest access of a thread.
+constexpr int64_t kLanes = 4;
+/// A warp: items are few and long, so they are spread over many blocks.
+constexpr int64_t kThreads = 32;
+
+struct SelectConfig : dsflash::impl::SelectConfigPassBase<SelectConfig> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    const Architecture *found =
+        llvm::find_if(kArchitectures, [&](const Architecture &architecture) {
+          return architecture.device == device;
+        });
+    if (found == std::end(kArchitectures)) {
+      module.emitError() << "no configuration for the device '" << device
+                         << "'";
+      return signalPassFailure();
+    }
+    module->setAttr(configAttrName,
+                    ConfigAttr::get(&getContext(), found->device, kLanes,
+                                    kThreads, found->sharedBytes));
+  }
+};
+
+} // namespace
