@@ -21,9 +21,10 @@ void appendOperands(ABIBuilder &b, func::FuncOp kernel,
                     SmallVectorImpl<Value> &arguments);
 
 /// Adds `NAME(call, items, fields...)`, the entry of the kernel NAME, which
-/// becomes NAME.body. A thread, or the block of a kernel with dsflash.block, runs
-/// the items that are as far from its own number as a multiple of the number of
-/// threads or blocks, so that every grid in x covers any number of items. Error: the name is none that PTX can have.
+/// becomes NAME.body. A thread, or the block of a kernel with dsflash.block,
+/// runs the items that are as far from its own number as a multiple of the
+/// number of threads or blocks, so that every grid in x covers any number of
+/// items. Error: the name is none that PTX can have.
 LogicalResult addDeviceEntry(func::FuncOp kernel,
                              const LLVMTypeConverter &converter);
 
