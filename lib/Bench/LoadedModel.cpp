@@ -32,7 +32,8 @@ Result<LoadedModel> LoadedModel::open(const std::string &path,
 }
 
 Result<RandomSequence> RandomSequence::create(ModelRunner &runner) {
-  Result<Session> session = Session::create(runner.model().module());
+  Result<Session> session = Session::create(
+      runner.model().module(), /*index=*/0, runner.executor().device());
   if (!session)
     return session.status();
   return RandomSequence(runner, std::move(*session));

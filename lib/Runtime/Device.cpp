@@ -14,7 +14,7 @@ using namespace dsflash;
 namespace {
 
 constexpr const char *kHost = "cpu";
-constexpr std::string_view kLibraryDevices[] = {"simt"};
+constexpr std::string_view kLibraryDevices[] = {"cuda", "simt"};
 
 /// Where an installation or a build has the device's library, then its name
 /// alone, for the loader to search.
@@ -32,14 +32,15 @@ Result<void *> openLibrary(const std::string &device) {
   return Status::error("--device", "cannot load '" + device + "': " + why);
 }
 
-Result<const dsf_device *> openDevice(const std::string &name) {
+Result<const dsf_device *> openDevice(const std::string &name,
+                                      const std::string &options) {
   Result<void *> library = openLibrary(name);
   if (!library)
     return library.status();
   std::string where = "libdsflash-" + name + ".so";
   auto open = reinterpret_cast<dsf_device_open_function>(
       dlsym(*library, DSF_DEVICE_OPEN_SYMBOL));
-  const dsf_device *device = open ? open() : nullptr;
+  const dsf_device *device = open ? open(options.c_str()) : nullptr;
   if (!device)
     return Status::error(where, "no device");
   if (device->abi_version != DSF_DEVICE_ABI_VERSION)
@@ -59,8 +60,11 @@ std::string dsflash::deviceNames() {
   return names;
 }
 
-Result<std::unique_ptr<Device>> Device::open(const std::string &name,
+Result<std::unique_ptr<Device>> Device::open(const std::string &spec,
                                              const dsf_module &module) {
+  size_t colon = std::min(spec.find(':'), spec.size());
+  std::string name = spec.substr(0, colon);
+  std::string options = spec.substr(std::min(colon + 1, spec.size()));
   if (name == kHost)
     return std::unique_ptr<Device>();
   if (std::find(std::begin(kLibraryDevices), std::end(kLibraryDevices), name) ==
@@ -73,27 +77,84 @@ Result<std::unique_ptr<Device>> Device::open(const std::string &name,
     return Status::error("--device", "the model was compiled for the cpu, not "
                                      "for '" +
                                          name + "'");
-  Result<const dsf_device *> functions = openDevice(name);
+  Result<const dsf_device *> functions = openDevice(name, options);
   if (!functions)
     return functions.status();
-  std::unique_ptr<Device> device(new Device(module, *functions));
-  if (const char *why =
-          device->functions->load(device->functions->user, module.device_code))
+  std::unique_ptr<Device> device(new Device(name, module, *functions));
+  if (const char *why = (*functions)->load((*functions)->user, &module))
     return Status::error(name, why);
   return device;
 }
 
 Device::~Device() { functions->close(functions->user); }
 
+DeviceBuffer::~DeviceBuffer() {
+  // What a device says here, its next wait says too.
+  if (device)
+    device->functions->release(device->functions->user, address);
+}
+
+Status Device::report(const std::string &what, const char *why) const {
+  return why ? Status::error(name + ": " + what, why) : Status();
+}
+
+Result<DeviceBuffer> Device::allocate(const std::string &what, int64_t bytes,
+                                      dsf_access access) {
+  void *address = nullptr;
+  if (Status status =
+          report(what, functions->allocate(functions->user, what.c_str(), bytes,
+                                           access, &address));
+      !status)
+    return status;
+  return DeviceBuffer(*this, address);
+}
+
+Result<DeviceBuffer> Device::upload(const std::string &what, const void *data,
+                                    int64_t bytes, dsf_access access) {
+  Result<DeviceBuffer> buffer = allocate(what, bytes, access);
+  if (buffer)
+    if (Status status =
+            report(what, functions->copy(functions->user, buffer->data(), data,
+                                         bytes));
+        !status)
+      return status;
+  return buffer;
+}
+
+Result<DeviceBuffer> Device::reserve(const std::string &what, int64_t bytes) {
+  void *address = nullptr;
+  if (Status status =
+          report(what, functions->reserve(functions->user, what.c_str(), bytes,
+                                          &address));
+      !status)
+    return status;
+  return DeviceBuffer(*this, address);
+}
+
+Status Device::commit(const DeviceBuffer &range, int64_t offset,
+                      int64_t bytes) {
+  return report("memory", functions->commit(functions->user, range.data(),
+                                            offset, bytes));
+}
+
+Status Device::copy(void *to, const void *from, int64_t bytes) {
+  return report("copy", functions->copy(functions->user, to, from, bytes));
+}
+
 void Device::launch(int32_t kernel, int64_t items, const void *arguments,
                     int64_t argumentBytes) {
-  if (!status)
+  if (!failure)
     return;
   const dsf_kernel &entry = module.kernels[kernel];
   if (const char *why = functions->launch(functions->user, &entry, items,
                                           arguments, argumentBytes))
-    status = Status::error(
+    failure = Status::error(
         std::string("kernel '") + entry.name + "' for " + module.device, why);
 }
 
-Status Device::takeStatus() { return std::exchange(status, Status()); }
+Status Device::wait() {
+  Status status = std::exchange(failure, Status());
+  const char *why = functions->wait(functions->user);
+  return status ? report("kernels for " + std::string(module.device), why)
+                : status;
+}

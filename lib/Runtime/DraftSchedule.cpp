@@ -58,7 +58,8 @@ template <typename Part> Result<double> shortestTime(Part part) {
 
 Result<StepCosts> dsflash::measureStepCosts(ModelRunner &runner,
                                             int64_t width) {
-  Result<Session> session = Session::create(runner.model().module());
+  Result<Session> session = Session::create(
+      runner.model().module(), /*index=*/0, runner.executor().device());
   if (!session)
     return session.status();
   Timeline *timeline = runner.timeline();

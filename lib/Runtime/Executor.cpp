@@ -54,17 +54,10 @@ struct CallContext {
   ThreadPool *pool;
   const ProbeFunction *probe;
   CheckReports *reports;
-  Device *device;
 };
 
 void parallelFor(void *user, dsf_task task, void *context, int64_t count) {
   static_cast<CallContext *>(user)->pool->run(task, context, count);
-}
-
-void launch(void *user, int32_t kernel, int64_t items, const void *arguments,
-            int64_t argumentBytes) {
-  static_cast<CallContext *>(user)->device->launch(kernel, items, arguments,
-                                                   argumentBytes);
 }
 
 void passProbe(void *user, int32_t probe, int64_t layer, void *data,
@@ -107,8 +100,7 @@ Executor::create(const Model &model, ThreadPool &pool,
                          std::string("the model was compiled for ") +
                              model.module().device +
                              "; it runs on a device, as --device=simt");
-  std::unique_ptr<Executor> executor(
-      new Executor(model, pool, std::move(device)));
+  std::unique_ptr<Executor> executor(new Executor(model, pool));
   std::vector<Entry> needed{Entry::Forward, Entry::Replay};
   if (model.drafts())
     needed.insert(needed.end(),
@@ -121,6 +113,13 @@ Executor::create(const Model &model, ThreadPool &pool,
     faults.add(executor->resolve(entry));
   if (!faults)
     return faults;
+  if (device) {
+    Result<std::unique_ptr<DeviceModel>> placed =
+        DeviceModel::create(model, std::move(device));
+    if (!placed)
+      return placed.status();
+    executor->onDevice = std::move(*placed);
+  }
   return executor;
 }
 
@@ -177,33 +176,33 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
                      const std::vector<void *> &states,
                      const CallExtents &extents, const ProbeFunction &probe) {
   const Binding &binding = bindings[size_t(entry)];
+  pointers.clear();
+  for (Tensor tensor : binding.tensors)
+    pointers.push_back(buffers[size_t(tensor)]);
+  TimelineScope span(recorder, entryName(entry), "rows", extents[DSF_DIM_ROWS]);
+  if (onDevice)
+    return onDevice->run(*binding.entry, pointers, states,
+                         {extents[0], extents[1], extents[2]}, probe);
+
   int64_t units = *std::max_element(extents.begin(), extents.end());
   if (Status status =
           workspace.grow(binding.entry->workspace_row_bytes * units +
                          binding.entry->workspace_fixed_bytes);
       !status)
     return status;
-  pointers.clear();
-  for (Tensor tensor : binding.tensors)
-    pointers.push_back(buffers[size_t(tensor)]);
-
   CheckReports reports;
-  CallContext context{&pool, &probe, &reports, device.get()};
+  CallContext context{&pool, &probe, &reports};
   dsf_env env{&context, parallelFor, probe ? passProbe : nullptr, takeReport,
-              device ? launch : nullptr};
+              nullptr};
   dsf_call call{&env,
                 model.weights()->slots(),
                 states.data(),
                 pointers.data(),
                 workspace.data(),
                 {extents[0], extents[1], extents[2]}};
-  TimelineScope span(recorder, entryName(entry), "rows", extents[DSF_DIM_ROWS]);
   if (int32_t code = binding.entry->function(&call))
     return Status::error(std::string("entry '") + entryName(entry) + "'",
                          "compiled code failed with code " +
                              std::to_string(code));
-  Status status = reports.status(model.module());
-  if (device)
-    status.add(device->takeStatus());
-  return status;
+  return reports.status(model.module());
 }

@@ -96,7 +96,8 @@ Generator::createSequences(const std::vector<std::vector<int32_t>> &prompts) {
 }
 
 Result<Session> Generator::createSession(int64_t index) const {
-  return before ? before->session.fork(index) : Session::create(module, index);
+  return before ? before->session.fork(index)
+                : Session::create(module, index, runner.executor().device());
 }
 
 Result<std::vector<SequenceResult>>

@@ -94,8 +94,15 @@ Status ModelRunner::run(Entry entry, RowTable &table, int64_t outputs,
   setBuffer(buffers, Tensor::Position, table.position.data());
   setBuffer(buffers, Tensor::Extents, table.extents.data());
   states.clear();
-  for (Session *session : table.sessions)
-    states.push_back(session->state());
+  for (size_t i = 0; i < table.sessions.size(); ++i) {
+    Session &session = *table.sessions[i];
+    size_t first = size_t(table.extents[2 * i]);
+    int64_t count = table.extents[2 * i + 1];
+    int64_t length = count ? table.position[first] + count : session.length();
+    if (Status status = session.grow(length); !status)
+      return status;
+    states.push_back(session.state());
+  }
   CallExtents extents{table.rows(), int64_t(table.sessions.size()), outputs};
   bool looksUpTokens = buffers[size_t(Tensor::Lookback)];
   if (engram && looksUpTokens)

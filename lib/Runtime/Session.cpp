@@ -14,7 +14,11 @@ using namespace dsflash;
 /// of the published model.
 static constexpr int64_t kReservedPositions = 1 << 20;
 
-Result<Session> Session::create(const dsf_module &module, int64_t index) {
+/// A device's memory grows by this many positions.
+static constexpr int64_t kGrownPositions = 256;
+
+Result<Session> Session::create(const dsf_module &module, int64_t index,
+                                Device *device) {
   Session session;
   session.number = index;
   session.module = &module;
@@ -22,6 +26,16 @@ Result<Session> Session::create(const dsf_module &module, int64_t index) {
       size_t(std::min(module.max_positions, kReservedPositions)));
   if (module.state_bytes == 0)
     return session;
+  if (device) {
+    Result<DeviceBuffer> reserved =
+        device->reserve("session", module.state_bytes);
+    if (!reserved)
+      return reserved.status();
+    session.deviceRange = std::move(*reserved);
+    session.range = session.deviceRange.data();
+    session.device = device;
+    return session;
+  }
   void *range =
       mmap(nullptr, size_t(module.state_bytes), PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -34,17 +48,44 @@ Result<Session> Session::create(const dsf_module &module, int64_t index) {
 }
 
 Result<Session> Session::fork(int64_t index) const {
-  Result<Session> copy = create(*module, index);
+  Result<Session> copy = create(*module, index, device);
   if (!copy)
     return copy;
+  if (Status status = copy->grow(length()); !status)
+    return status;
   copy->history = history;
   copy->waiting = waiting;
   for (int64_t i = 0; i < module->state_count; ++i) {
     const dsf_state &state = module->states[i];
-    std::memcpy(copy->plane(state), plane(state),
-                size_t(usedRows(state, length()) * state.row_bytes));
+    int64_t bytes = usedRows(state, length()) * state.row_bytes;
+    if (Status status = copyState(copy->plane(state), plane(state), bytes);
+        !status)
+      return status;
   }
   return copy;
+}
+
+Status Session::copyState(void *to, const void *from, int64_t bytes) const {
+  if (device)
+    return device->copy(to, from, bytes);
+  std::memcpy(to, from, size_t(bytes));
+  return Status();
+}
+
+Status Session::grow(int64_t positions) {
+  if (!device || positions <= grown)
+    return Status();
+  positions = std::min((positions / kGrownPositions + 1) * kGrownPositions,
+                       module->max_positions);
+  Status status;
+  for (int64_t i = 0; i < module->state_count && status; ++i) {
+    const dsf_state &state = module->states[i];
+    status = device->commit(deviceRange, state.offset,
+                            usedRows(state, positions) * state.row_bytes);
+  }
+  if (status)
+    grown = positions;
+  return status;
 }
 
 int64_t dsflash::usedRows(const dsf_state &plane, int64_t positions) {
@@ -56,12 +97,15 @@ Session &Session::operator=(Session &&other) noexcept {
   std::swap(number, other.number);
   std::swap(module, other.module);
   std::swap(range, other.range);
+  std::swap(device, other.device);
+  std::swap(deviceRange, other.deviceRange);
+  std::swap(grown, other.grown);
   std::swap(history, other.history);
   std::swap(waiting, other.waiting);
   return *this;
 }
 
 Session::~Session() {
-  if (range)
+  if (range && !device)
     munmap(range, size_t(module->state_bytes));
 }

@@ -48,7 +48,8 @@ private:
   Hash hash;
 };
 
-/// Tensors of a session in the order of the file, that of their names.
+/// Tensors of a session in the order of the file, that of their names. Planes
+/// are where the session has them.
 std::vector<TensorView> viewsOf(const Model &model, const Session &session,
                                 const std::vector<int32_t> &waiting) {
   const dsf_module &module = model.module();
@@ -72,13 +73,35 @@ std::vector<TensorView> viewsOf(const Model &model, const Session &session,
   return views;
 }
 
+size_t bytesOf(const TensorView &view) {
+  size_t bytes = dtypeSize(view.dtype);
+  for (int64_t extent : view.shape)
+    bytes *= size_t(extent);
+  return bytes;
+}
+
+/// Brings the planes of a device's session to the host, into `copies`.
+Status fetchPlanes(const Session &session, std::vector<TensorView> &views,
+                   std::vector<std::vector<char>> &copies) {
+  Status status;
+  for (TensorView &view : views) {
+    if (!session.isOnDevice() || view.dtype != DType::U8)
+      continue;
+    std::vector<char> &copy = copies.emplace_back(bytesOf(view));
+    status.add(session.copyState(copy.data(), view.data, int64_t(copy.size())));
+    view.data = copy.data();
+  }
+  return status;
+}
+
 /// Checks a file from the outside in: is it a session, of a known version,
 /// whole, of this model.
 class SessionReader {
 public:
   SessionReader(const std::string &path, const SafetensorsFile &file,
-                const Model &model)
-      : path(path), file(file), model(model) {}
+                const ModelRunner &runner)
+      : path(path), file(file), model(runner.model()),
+        device(runner.executor().device()) {}
 
   Status check() const {
     if (Status status = checkFormat(); !status)
@@ -89,7 +112,7 @@ public:
   }
 
   Result<Continuation> read(int64_t index) const {
-    Result<Session> session = Session::create(model.module(), index);
+    Result<Session> session = Session::create(model.module(), index, device);
     if (!session)
       return session.status();
     std::vector<int32_t> tokens, waiting;
@@ -111,13 +134,17 @@ public:
       if (!tensor || tensor->dtype != view.dtype || tensor->shape != view.shape)
         return anotherModel();
     }
-    for (int64_t i = 0; i < model.module().state_count; ++i) {
+    faults.add(session->grow(session->length()));
+    for (int64_t i = 0; i < model.module().state_count && faults; ++i) {
       const dsf_state &state = model.module().states[i];
       if (state.positions_per_row == 0)
         continue;
       const TensorInfo &tensor = *file.find(std::string("state.") + state.name);
-      std::memcpy(session->plane(state), file.data(tensor), tensor.size());
+      faults.add(session->copyState(session->plane(state), file.data(tensor),
+                                    int64_t(tensor.size())));
     }
+    if (!faults)
+      return faults;
     return Continuation{std::move(*session), std::move(waiting)};
   }
 
@@ -173,6 +200,7 @@ private:
   const std::string &path;
   const SafetensorsFile &file;
   const Model &model;
+  Device *device;
 };
 
 } // namespace
@@ -185,13 +213,12 @@ Status dsflash::saveSession(const std::string &path, const Model &model,
                  {"numerics", model.module().numerics},
                  {"weights", hex(model.weights()->fingerprint())}};
   std::vector<TensorView> views = viewsOf(model, session, waiting);
+  std::vector<std::vector<char>> copies;
+  if (Status status = fetchPlanes(session, views, copies); !status)
+    return status;
   Checksum checksum(notes);
-  for (const TensorView &view : views) {
-    size_t bytes = dtypeSize(view.dtype);
-    for (int64_t extent : view.shape)
-      bytes *= size_t(extent);
-    checksum.add(view.name, view.shape, view.data, bytes);
-  }
+  for (const TensorView &view : views)
+    checksum.add(view.name, view.shape, view.data, bytesOf(view));
   notes["checksum"] = checksum.str();
   return writeSafetensors(path, views, notes);
 }
@@ -201,7 +228,7 @@ Result<Continuation> dsflash::loadSession(const std::string &path,
   Result<SafetensorsFile> file = SafetensorsFile::open(path);
   if (!file)
     return file.status();
-  SessionReader reader(path, *file, runner.model());
+  SessionReader reader(path, *file, runner);
   if (Status status = reader.check(); !status)
     return status;
   Result<Continuation> loaded = reader.read(index);

@@ -64,10 +64,9 @@ public:
         slots(slots) {}
 
   void bindTensors(const dsf_weight &weight) {
-    if (!weight.layers)
-      return bindLayer(weight, 0);
-    for (uint32_t i = 0; i < weight.layer_count; ++i)
-      bindLayer(weight, weight.layers[i]);
+    forEachTensor(weight, [&](const WeightTensor &tensor) {
+      slots[tensor.slot] = find(tensor.name, tensor.type, tensor.shape);
+    });
   }
 
   void bindTokenMap(const dsf_weight &weight, const Tokenizer *tokenizer,
@@ -91,18 +90,6 @@ public:
   Status faults;
 
 private:
-  void bindLayer(const dsf_weight &weight, int64_t layer) {
-    for (uint32_t expert = 0; expert < weight.experts; ++expert) {
-      size_t slot =
-          weight.slot + (layer * weight.experts + expert) * weight.planes;
-      slots[slot] = find(expandName(weight.tensor, layer, expert), weight.type,
-                         payloadShape(weight));
-      if (weight.planes == 2)
-        slots[slot + 1] = find(expandName(weight.scale, layer, expert),
-                               weight.scale_type, scaleShape(weight));
-    }
-  }
-
   const void *find(const std::string &name, uint32_t type, const Shape &shape) {
     if (engram && isEngramTable(name)) {
       const TensorInfo *tensor = engram->find(name);
@@ -158,6 +145,28 @@ std::string dsflash::expandName(std::string_view pattern, int64_t layer,
   replaceAll(name, "{l}", std::to_string(layer));
   replaceAll(name, "{e}", std::to_string(expert));
   return name;
+}
+
+int64_t WeightTensor::bytes() const {
+  return shape[0] * shape[1] * int64_t(dtypeSize(*storedType(type)));
+}
+
+void dsflash::forEachTensor(
+    const dsf_weight &weight,
+    const std::function<void(const WeightTensor &)> &visit) {
+  uint32_t layers = weight.layers ? weight.layer_count : 1;
+  for (uint32_t i = 0; i < layers; ++i) {
+    int64_t layer = weight.layers ? weight.layers[i] : 0;
+    for (uint32_t expert = 0; expert < weight.experts; ++expert) {
+      size_t slot =
+          weight.slot + (layer * weight.experts + expert) * weight.planes;
+      visit({expandName(weight.tensor, layer, expert), weight.type,
+             payloadShape(weight), slot});
+      if (weight.planes == 2)
+        visit({expandName(weight.scale, layer, expert), weight.scale_type,
+               scaleShape(weight), slot + 1});
+    }
+  }
 }
 
 Result<BoundWeights> BoundWeights::bind(const dsf_module &module,

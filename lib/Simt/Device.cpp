@@ -13,8 +13,9 @@ Device::~Device() = default;
 Device::Device(Device &&) noexcept = default;
 Device &Device::operator=(Device &&) noexcept = default;
 
-Result<uint64_t> Device::allocate(size_t bytes, std::string name) {
-  return implementation->memory.allocate(bytes, std::move(name));
+Result<uint64_t> Device::allocate(size_t bytes, std::string name,
+                                  bool writable) {
+  return implementation->memory.allocate(bytes, std::move(name), writable);
 }
 
 Status Device::release(uint64_t address) {

@@ -4,9 +4,15 @@
 #include "dsflash/Simt/Simt.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <map>
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <sys/mman.h>
 #include <utility>
 #include <vector>
 
@@ -18,20 +24,101 @@ constexpr int64_t kMaxBlocks = 65535;
 
 class SimtDevice {
 public:
-  SimtDevice() {
-    table = {DSF_DEVICE_ABI_VERSION, this, load, launch, close};
+  explicit SimtDevice(std::string_view options) {
+    table = {DSF_DEVICE_ABI_VERSION,
+             this,
+             load,
+             allocate,
+             reserve,
+             commit,
+             release,
+             copy,
+             launch,
+             wait,
+             close};
     device.options().checks = false;
+    while (!options.empty()) {
+      size_t comma = std::min(options.find(','), options.size());
+      setOption(std::string(options.substr(0, comma)));
+      options.remove_prefix(std::min(comma + 1, options.size()));
+    }
+  }
+  ~SimtDevice() {
+    for (auto &[address, bytes] : ranges)
+      munmap(address, bytes);
   }
   const dsf_device *functions() const { return &table; }
 
 private:
-  static const char *load(void *user, const char *code) {
+  void setOption(const std::string &name) {
+    simt::Options &options = device.options();
+    if (name == "checks")
+      options.checks = true;
+    else if (name == "reverse")
+      options.order = simt::Order::Reverse;
+    else if (name.rfind("random", 0) == 0) {
+      options.order = simt::Order::Random;
+      options.seed = std::strtoull(name.c_str() + 6, nullptr, 10);
+    } else
+      wrongOption =
+          "unknown option '" + name + "'; it has checks, reverse, randomSEED";
+  }
+
+  static const char *load(void *user, const dsf_module *module) {
     auto *self = static_cast<SimtDevice *>(user);
+    if (!self->wrongOption.empty())
+      return self->fail(self->wrongOption);
     Result<simt::Module> loaded =
-        simt::Module::load(self->device, code, "model.ptx");
+        simt::Module::load(self->device, module->device_code, "model.ptx");
     if (!loaded)
       return self->report(loaded.status());
     self->module = std::move(*loaded);
+    return nullptr;
+  }
+
+  static const char *allocate(void *user, const char *name, int64_t bytes,
+                              uint32_t access, void **address) {
+    auto *self = static_cast<SimtDevice *>(user);
+    Result<uint64_t> memory =
+        self->device.allocate(size_t(bytes), name, access != DSF_READ);
+    if (!memory)
+      return self->report(memory.status());
+    *address = reinterpret_cast<void *>(*memory);
+    return nullptr;
+  }
+
+  /// All of it is there; what is not touched takes no memory.
+  static const char *reserve(void *user, const char *name, int64_t bytes,
+                             void **address) {
+    auto *self = static_cast<SimtDevice *>(user);
+    void *range = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED)
+      return self->fail("cannot reserve " + std::to_string(bytes) +
+                        " bytes: " + std::strerror(errno));
+    self->ranges[range] = size_t(bytes);
+    *address = range;
+    return self->report(
+        self->device.mapHost(range, size_t(bytes), /*writable=*/true, name));
+  }
+  static const char *commit(void *, void *, int64_t, int64_t) {
+    return nullptr;
+  }
+
+  static const char *release(void *user, void *address) {
+    auto *self = static_cast<SimtDevice *>(user);
+    Status status = self->device.release(reinterpret_cast<uint64_t>(address));
+    auto range = self->ranges.find(address);
+    if (range != self->ranges.end()) {
+      munmap(range->first, range->second);
+      self->ranges.erase(range);
+    }
+    return self->report(status);
+  }
+
+  static const char *copy(void *, void *to, const void *from, int64_t bytes) {
+    if (bytes)
+      std::memcpy(to, from, size_t(bytes));
     return nullptr;
   }
 
@@ -57,11 +144,11 @@ private:
     simt::Dim3 grid, block;
     grid.x = uint32_t(std::min(blocks, kMaxBlocks));
     block.x = kernel->threads;
-    return self->report(self->module->launch(kernel->name, grid, block,
-                                             kernel->shared_bytes,
-                                             parameters.data()));
+    return self->report(self->module->launch(
+        kernel->name, grid, block, kernel->shared_bytes, parameters.data()));
   }
 
+  static const char *wait(void *) { return nullptr; }
   static void close(void *user) { delete static_cast<SimtDevice *>(user); }
 
   /// The text of a fault, or null.
@@ -76,12 +163,13 @@ private:
   dsf_device table;
   simt::Device device;
   std::optional<simt::Module> module;
-  std::string text;
+  std::map<void *, size_t> ranges; ///< that `reserve` mapped
+  std::string text, wrongOption;
 };
 
 } // namespace
 
-extern "C" const dsf_device *dsf_device_open() {
-  auto *device = new (std::nothrow) SimtDevice;
+extern "C" const dsf_device *dsf_device_open(const char *options) {
+  auto *device = new (std::nothrow) SimtDevice(options);
   return device ? device->functions() : nullptr;
 }

@@ -176,9 +176,12 @@ private:
     app.add_option("--prefill", options.prefill, "How the prompt is read")
         ->default_val("exact")
         ->check(CLI::IsMember({"full", "exact", "bounded"}));
-    app.add_option("--device", options.device, "Where to run")
+    app.add_option("--device", options.device, "Where to run: cpu, cuda, simt; options of the device behind ':'")
         ->default_val("cpu")
-        ->check(CLI::IsMember({"cpu", "cuda", "simt"}));
+        ->check([](const std::string &device) {
+          std::string name = device.substr(0, device.find(':'));
+          return CLI::IsMember({"cpu", "cuda", "simt"})(name);
+        });
     app.add_option("--save-session", options.saveSession,
                    "Write the sequence at the end, to go on with it later")
         ->type_name("F");

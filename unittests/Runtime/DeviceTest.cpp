@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 using namespace dsflash;
 
 namespace {
@@ -41,9 +43,10 @@ TEST(Device, TheHostNeedsNone) {
 }
 
 TEST(Device, UnknownNamesAndModelsOfTheHostAreErrors) {
-  EXPECT_EQ(Device::open("junk", makeModule(kCode)).status().str(),
-            "--device: 'junk' is not built into this runtime; it has cpu, "
-            "simt");
+  EXPECT_EQ(
+      Device::open("junk", makeModule(kCode)).status().str(),
+      "--device: 'junk' is not built into this runtime; it has cpu, cuda, "
+      "simt");
   EXPECT_EQ(Device::open("simt", dsf_module{}).status().str(),
             "--device: the model was compiled for the cpu, not for 'simt'");
 }
@@ -53,13 +56,16 @@ TEST(Device, LaunchPassesArguments) {
   dsf_module module = makeModule(kCode);
   Result<std::unique_ptr<Device>> device = Device::open("simt", module);
   ASSERT_TRUE(bool(device)) << device.status().str();
-  int64_t result = 0;
+  Result<DeviceBuffer> memory = (*device)->allocate("result", 8, DSF_WRITE);
+  ASSERT_TRUE(bool(memory)) << memory.status().str();
   struct {
-    int64_t *call;
+    void *call;
     int64_t items;
-  } arguments{&result, 100000};
+  } arguments{memory->data(), 100000};
   (*device)->launch(0, arguments.items, &arguments, sizeof(arguments));
-  EXPECT_TRUE((*device)->takeStatus().ok());
+  EXPECT_TRUE((*device)->wait().ok());
+  int64_t result = 0;
+  EXPECT_TRUE((*device)->copy(&result, memory->data(), sizeof(result)).ok());
   EXPECT_EQ(result, 100000);
 }
 
@@ -69,6 +75,35 @@ TEST(Device, CodeThatIsNoPTXIsAnError) {
   ASSERT_FALSE(bool(device));
   EXPECT_EQ(device.status().str().find("simt: model.ptx:1"), 0u)
       << device.status().str();
+}
+
+// The device knows what the runtime allocated, and for what.
+TEST(Device, CheckedKernelsKeepToTheirMemory) {
+  dsf_module module = makeModule(kCode);
+  for (const auto &[bytes, access, fault] :
+       {std::tuple(int64_t(4), DSF_WRITE, "out-of-bounds global"),
+        std::tuple(int64_t(8), DSF_READ, "read-only global"),
+        std::tuple(int64_t(8), DSF_WRITE, "")}) {
+    Result<std::unique_ptr<Device>> device =
+        Device::open("simt:checks", module);
+    ASSERT_TRUE(bool(device)) << device.status().str();
+    Result<DeviceBuffer> memory = (*device)->allocate("result", bytes, access);
+    ASSERT_TRUE(bool(memory)) << memory.status().str();
+    struct {
+      void *call;
+      int64_t items;
+    } arguments{memory->data(), 1};
+    (*device)->launch(0, 1, &arguments, sizeof(arguments));
+    std::string found = (*device)->wait().str();
+    EXPECT_NE(found.find(fault), found.npos) << found;
+    EXPECT_EQ(found.empty(), *fault == 0) << found;
+  }
+}
+
+TEST(Device, OptionsBelongToTheDevice) {
+  dsf_module module = makeModule(kCode);
+  EXPECT_EQ(Device::open("simt:checks,fast", module).status().str(),
+            "simt: unknown option 'fast'; it has checks, reverse, randomSEED");
 }
 
 // Kernel, architecture and cause (case 37); nothing runs behind a failure.
@@ -84,11 +119,11 @@ TEST(Device, FailedLaunchNamesTheKernel) {
   (*device)->launch(1, 1, &arguments, sizeof(arguments));
   (*device)->launch(0, 1, &arguments, sizeof(arguments));
   EXPECT_EQ(result, 0);
-  EXPECT_EQ((*device)->takeStatus().str(),
+  EXPECT_EQ((*device)->wait().str(),
             "kernel 'missing' for nvptx:sm_80: no such kernel");
-  EXPECT_TRUE((*device)->takeStatus().ok());
+  EXPECT_TRUE((*device)->wait().ok());
   (*device)->launch(0, 1, &arguments, sizeof(int64_t));
-  EXPECT_EQ((*device)->takeStatus().str(),
+  EXPECT_EQ((*device)->wait().str(),
             "kernel 'count' for nvptx:sm_80: its parameters have 16 bytes, the "
             "launch 8");
 }

@@ -335,8 +335,8 @@ TEST_F(RunToolTest, InputErrorsExitWithOne) {
   EXPECT_TRUE(contains(firstError(), "no-such-unit, nor-this"));
   writeArtifact();
   EXPECT_EQ(run(ids("[0]") + "--device cuda"), 1);
-  EXPECT_EQ(firstError(), "dsflash-run: error: --device: 'cuda' is not built "
-                          "into this runtime; it has cpu, simt");
+  EXPECT_EQ(firstError(), "dsflash-run: error: --device: the model was "
+                          "compiled for the cpu, not for 'cuda'");
   EXPECT_EQ(run(ids("[0]") + "--device simt"), 1);
   EXPECT_EQ(firstError(), "dsflash-run: error: --device: the model was "
                           "compiled for the cpu, not for 'simt'");

@@ -11,28 +11,51 @@
 
 #include "dsflash/ABI/ModuleABI.h"
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define DSF_DEVICE_ABI_VERSION 2u
+#define DSF_DEVICE_ABI_VERSION 3u
 #define DSF_DEVICE_OPEN_SYMBOL "dsf_device_open"
 
-/* A device whose memory is the host's, used by one thread at a time. Functions
- * give null, or what went wrong: a text that lives until the next call. */
+/* A device, used by one thread at a time. Functions give null, or what went
+ * wrong: a text that lives until the next call. Launches and copies happen in
+ * the order of the calls, but perhaps later: what goes wrong in a kernel may be
+ * told by any call behind it, at the latest by wait. */
 typedef struct dsf_device {
   uint32_t abi_version;
   void *user;
-  /* Takes the device code of a module (dsf_module.device_code). */
-  const char *(*load)(void *user, const char *code);
-  /* Runs all items of a kernel to their end; see dsf_env.launch. */
+  /* Takes that code of a module that fits the device best. */
+  const char *(*load)(void *user, const dsf_module *module);
+  /* New memory, 256-byte aligned and undefined, cheap enough for every call.
+   * `access` (dsf_access) is what kernels do with it, `name` is for texts. */
+  const char *(*allocate)(void *user, const char *name, int64_t bytes,
+                          uint32_t access, void **address);
+  /* Room for `bytes`, of which commit makes parts real, zero at first. */
+  const char *(*reserve)(void *user, const char *name, int64_t bytes,
+                         void **address);
+  const char *(*commit)(void *user, void *address, int64_t offset,
+                        int64_t bytes);
+  /* Gives back what allocate or reserve gave, once the launches so far are
+   * done with it. */
+  const char *(*release)(void *user, void *address);
+  /* From the host to the device or back, or within the device. Memory of the
+   * host is read and written before this returns. */
+  const char *(*copy)(void *user, void *to, const void *from, int64_t bytes);
+  /* Runs all items of a kernel; see dsf_env.launch. The call's address in
+   * `arguments` is one of the device. */
   const char *(*launch)(void *user, const dsf_kernel *kernel, int64_t items,
                         const void *arguments, int64_t argument_bytes);
+  /* Returns when all that was launched is done. */
+  const char *(*wait)(void *user);
   void (*close)(void *user);
 } dsf_device;
 
-/* The exported symbol. Null: no memory. */
-typedef const dsf_device *(*dsf_device_open_function)(void);
+/* The exported symbol. `options` is what --device has behind the name and ':',
+ * or empty; load says what is wrong with it. Null: no memory. */
+typedef const dsf_device *(*dsf_device_open_function)(const char *options);
 
 #ifdef __cplusplus
 }

@@ -1,47 +1,88 @@
-//===- Device.h - Where kernels run that the host does not --------*- C++
-//-*-===//
+//===- Device.h - Where kernels run that the host does not ------*- C++ -*-===//
 
 #ifndef DSFLASH_RUNTIME_DEVICE_H
 #define DSFLASH_RUNTIME_DEVICE_H
 
 #include "dsflash/ABI/DeviceABI.h"
-#include "dsflash/ABI/ModuleABI.h"
 #include "dsflash/Support/Status.h"
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace dsflash {
 
-/// Names of devices, the host's first: "cpu, simt".
+/// Names of devices, the host's first: "cpu, cuda, simt".
 std::string deviceNames();
 
-/// A device with the code of one module on it.
+class Device;
+
+/// Memory of a device, given back when this goes; the device outlives it.
+class DeviceBuffer {
+public:
+  DeviceBuffer() = default;
+  DeviceBuffer(Device &device, void *address)
+      : device(&device), address(address) {}
+  DeviceBuffer(DeviceBuffer &&other) noexcept { *this = std::move(other); }
+  DeviceBuffer &operator=(DeviceBuffer &&other) noexcept {
+    std::swap(device, other.device);
+    std::swap(address, other.address);
+    return *this;
+  }
+  ~DeviceBuffer();
+
+  void *data() const { return address; }
+
+private:
+  Device *device = nullptr;
+  void *address = nullptr;
+};
+
+/// A device with the code of one module on it; see DeviceABI.h. A failure of a
+/// kernel is told by the next call that can.
 class Device {
 public:
-  /// Null for "cpu", which needs no device. Errors: a device of this name is
-  /// not installed; the module was compiled for the host; the device does not
-  /// take the module's code.
-  static Result<std::unique_ptr<Device>> open(const std::string &name,
+  /// `spec` is a name, perhaps with ':' and options of that device. Null for
+  /// "cpu", which needs none. Errors: a device of this name is not installed;
+  /// the module was compiled for the host; the device does not take the options
+  /// or the module's code.
+  static Result<std::unique_ptr<Device>> open(const std::string &spec,
                                               const dsf_module &module);
   ~Device();
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;
 
-  /// Runs a kernel, unless an earlier one of this call failed. The arguments
-  /// are those of dsf_env.launch.
+  /// Undefined memory. Error: there is not so much.
+  Result<DeviceBuffer> allocate(const std::string &name, int64_t bytes,
+                                dsf_access access);
+  /// The same with a copy of the host's memory in it.
+  Result<DeviceBuffer> upload(const std::string &name, const void *data,
+                              int64_t bytes, dsf_access access);
+  /// An address range whose parts become real, and zero, by commit.
+  Result<DeviceBuffer> reserve(const std::string &name, int64_t bytes);
+  Status commit(const DeviceBuffer &range, int64_t offset, int64_t bytes);
+  /// Between the host and the device, or within the device.
+  Status copy(void *to, const void *from, int64_t bytes);
+
+  /// Starts a kernel, unless an earlier one failed since the last wait. The
+  /// arguments are those of dsf_env.launch.
   void launch(int32_t kernel, int64_t items, const void *arguments,
               int64_t argumentBytes);
-  /// What went wrong since the last time, with the kernel's name.
-  Status takeStatus();
+  /// Returns when all is done. Error: what went wrong since the last time,
+  /// with the kernel's name.
+  Status wait();
 
 private:
-  Device(const dsf_module &module, const dsf_device *functions)
-      : module(module), functions(functions) {}
+  friend class DeviceBuffer;
+  Device(std::string name, const dsf_module &module,
+         const dsf_device *functions)
+      : name(std::move(name)), module(module), functions(functions) {}
+  Status report(const std::string &what, const char *why) const;
 
+  std::string name;
   const dsf_module &module;
   const dsf_device *functions;
-  Status status;
+  Status failure;
 };
 
 } // namespace dsflash

@@ -8,13 +8,11 @@
 #ifndef DSFLASH_RUNTIME_EXECUTOR_H
 #define DSFLASH_RUNTIME_EXECUTOR_H
 
-#include "dsflash/Runtime/Device.h"
-#include "dsflash/Runtime/Model.h"
+#include "dsflash/Runtime/DeviceModel.h"
 #include "dsflash/Runtime/ThreadPool.h"
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -61,11 +59,6 @@ using TensorBuffers = std::array<void *, kTensorCount>;
 /// Rows, sequences and outputs of one call, by dsf_dim.
 using CallExtents = std::array<int64_t, DSF_DIM_COUNT>;
 
-/// Called with each observation point that is passed: probe number, layer,
-/// data, rows (see dsf_env.probe).
-using ProbeFunction =
-    std::function<void(int32_t probe, int64_t layer, void *data, int64_t rows)>;
-
 /// Scratch memory of entries: 64-byte aligned, never smaller than before.
 class Workspace {
 public:
@@ -101,6 +94,9 @@ public:
   /// Elements of a row of that tensor; 0 if no entry takes it.
   int64_t rowElements(Tensor tensor) const { return widths[size_t(tensor)]; }
 
+  /// Where the kernels run; null: on the host.
+  Device *device() const { return onDevice ? &onDevice->device() : nullptr; }
+
   /// Runs an entry. Errors: it returned a failure code, a check of a checked
   /// model or a kernel on its device failed. `probe` may be empty.
   Status run(Entry entry, const TensorBuffers &buffers,
@@ -119,13 +115,12 @@ private:
     std::vector<Tensor> tensors;
   };
 
-  Executor(const Model &model, ThreadPool &pool, std::unique_ptr<Device> device)
-      : model(model), pool(pool), device(std::move(device)) {}
+  Executor(const Model &model, ThreadPool &pool) : model(model), pool(pool) {}
   Status resolve(Entry entry);
 
   const Model &model;
   ThreadPool &pool;
-  std::unique_ptr<Device> device;
+  std::unique_ptr<DeviceModel> onDevice;
   Timeline *recorder = nullptr;
   std::array<Binding, kEntryCount> bindings;
   std::array<int64_t, kTensorCount> widths{};

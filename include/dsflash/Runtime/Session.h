@@ -4,7 +4,7 @@
 #define DSFLASH_RUNTIME_SESSION_H
 
 #include "dsflash/ABI/ModuleABI.h"
-#include "dsflash/Support/Status.h"
+#include "dsflash/Runtime/Device.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,12 +13,14 @@
 namespace dsflash {
 
 /// The cache state of a sequence, one reserved address range whose pages come
-/// into being as they are written, and its token ids.
+/// into being as they are written, and its token ids. The range is the host's
+/// or that of a device, which then outlives the session.
 class Session {
 public:
-  /// `index` is the caller's number for the sequence. Error: the address range
-  /// cannot be reserved.
-  static Result<Session> create(const dsf_module &module, int64_t index = 0);
+  /// `index` is the caller's number for the sequence; null: on the host.
+  /// Error: the address range cannot be reserved.
+  static Result<Session> create(const dsf_module &module, int64_t index = 0,
+                                Device *device = nullptr);
 
   /// A second sequence with the same positions, which goes its own way from
   /// here. Error: as of create.
@@ -31,6 +33,12 @@ public:
   int64_t index() const { return number; }
   /// The address range, dsf_module.state_bytes; zero where nothing was written.
   void *state() const { return range; }
+  /// Makes memory for so many positions real where writing alone does not.
+  /// Error: the device has no more.
+  Status grow(int64_t positions);
+  /// Copies bytes of planes to the host, back, or to another session.
+  Status copyState(void *to, const void *from, int64_t bytes) const;
+  bool isOnDevice() const { return device; }
   /// First byte of a plane of the state.
   char *plane(const dsf_state &plane) const {
     return static_cast<char *>(range) + plane.offset;
@@ -71,6 +79,9 @@ private:
   int64_t number = 0;
   const dsf_module *module = nullptr;
   void *range = nullptr;
+  Device *device = nullptr;
+  DeviceBuffer deviceRange;
+  int64_t grown = -1; ///< positions that `deviceRange` has memory for
   std::vector<int32_t> history;
   Boundary waiting;
 };

@@ -14,6 +14,7 @@
 #include "dsflash/Tokens/Tokenizer.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,6 +72,20 @@ private:
   std::vector<std::vector<int32_t>> tokenMaps;
   std::vector<const void *> addresses;
 };
+
+/// A tensor that a module takes from a checkpoint.
+struct WeightTensor {
+  std::string name;
+  uint32_t type = DSF_NONE;   ///< dsf_type
+  std::vector<int64_t> shape; ///< as stored: two E2M1 elements are one
+  size_t slot = 0;
+
+  int64_t bytes() const;
+};
+
+/// Visits all of one parameter, in the order of its slots.
+void forEachTensor(const dsf_weight &weight,
+                   const std::function<void(const WeightTensor &)> &visit);
 
 /// "layers.{l}.ffn.experts.{e}.w1" for layer 3, expert 5:
 /// "layers.3.ffn.experts.5.w1".

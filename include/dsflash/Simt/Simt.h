@@ -98,9 +98,10 @@ public:
   Device &operator=(Device &&) noexcept;
 
   /// New memory, 256-byte aligned, undefined until it is written; `name` is
-  /// used in faults. 0 bytes give an address that may not be touched.
-  /// Error: no memory.
-  Result<uint64_t> allocate(size_t bytes, std::string name);
+  /// used in faults. 0 bytes give an address that may not be touched. A kernel
+  /// that writes where `writable` is false is at fault. Error: no memory.
+  Result<uint64_t> allocate(size_t bytes, std::string name,
+                            bool writable = true);
   /// Error: not the address of an allocation.
   Status release(uint64_t address);
   /// Lets kernels use memory of the host at its own address, for as long as

@@ -19,7 +19,8 @@ Memory::~Memory() {
     std::free(range.owned);
 }
 
-Result<uint64_t> Memory::allocate(size_t bytes, std::string name) {
+Result<uint64_t> Memory::allocate(size_t bytes, std::string name,
+                                  bool writable) {
   // A gap behind each, so that an index past the end meets nothing.
   constexpr size_t alignment = 256;
   if (bytes > SIZE_MAX / 2)
@@ -33,6 +34,7 @@ Result<uint64_t> Memory::allocate(size_t bytes, std::string name) {
   Range range;
   range.begin = address;
   range.bytes = bytes;
+  range.writable = writable;
   range.name = std::move(name);
   range.owned = memory;
   ranges.emplace(address, std::move(range));

@@ -35,7 +35,7 @@ public:
   Memory(const Memory &) = delete;
   Memory &operator=(const Memory &) = delete;
 
-  Result<uint64_t> allocate(size_t bytes, std::string name);
+  Result<uint64_t> allocate(size_t bytes, std::string name, bool writable);
   Status release(uint64_t address);
   Status map(uint64_t address, size_t bytes, bool writable, std::string name);
 

@@ -1,0 +1,297 @@
+//===- CudaDevice.cpp - One GPU behind the device ABI ---------------------===//
+
+#include "CudaDevice.h"
+
+#include <algorithm>
+#include <cctype>
+
+using namespace dsflash;
+using namespace dsflash::cuda;
+
+static constexpr int64_t kMaxBlocks = 0x7fffffff;
+
+static CUdeviceptr toDevice(const void *address) {
+  return reinterpret_cast<CUdeviceptr>(address);
+}
+
+static void *toPointer(CUdeviceptr address) {
+  return reinterpret_cast<void *>(address);
+}
+
+Status CudaDevice::check(const std::string &call, CUresult code) const {
+  if (code == CUDA_SUCCESS)
+    return Status();
+  return Status::error(call + (name.empty() ? "" : " on " + name),
+                       driver.describe(code));
+}
+
+//===----------------------------------------------------------------------===//
+// Opening
+//===----------------------------------------------------------------------===//
+
+CudaDevice::~CudaDevice() {
+  if (!context)
+    return;
+  (void)wait();
+  for (auto &[begin, range] : ranges)
+    (void)releaseRange(begin, range);
+  if (module)
+    driver.cuModuleUnload(module);
+  if (stream)
+    driver.cuStreamDestroy(stream);
+  driver.cuDevicePrimaryCtxRelease(device);
+}
+
+Status CudaDevice::load(const std::string &ordinal, const dsf_module &module) {
+  if (Status status = openDevice(ordinal); !status)
+    return status;
+  return loadModule(module);
+}
+
+Status CudaDevice::openDevice(const std::string &text) {
+  if (!std::all_of(text.begin(), text.end(),
+                   [](unsigned char c) { return std::isdigit(c); }) ||
+      text.size() > 3)
+    return Status::error("'" + text + "'", "not the number of a device");
+  int ordinal = text.empty() ? 0 : std::stoi(text);
+  Result<Driver> loaded = Driver::load();
+  if (!loaded)
+    return loaded.status();
+  driver = *loaded;
+  if (Status status = check("cuInit", driver.cuInit(0)); !status)
+    return status;
+  int count = 0;
+  if (Status status =
+          check("cuDeviceGetCount", driver.cuDeviceGetCount(&count));
+      !status)
+    return status;
+  if (ordinal >= count)
+    return Status::error("device " + std::to_string(ordinal),
+                         "there are " + std::to_string(count));
+  if (Status status =
+          check("cuDeviceGet", driver.cuDeviceGet(&device, ordinal));
+      !status)
+    return status;
+
+  char product[128] = "";
+  int major = 0, minor = 0;
+  CUmemoryPool pool = nullptr;
+  uint64_t keepAll = UINT64_MAX;
+  CUmemAllocationProp properties;
+  properties.location.id = device;
+  struct {
+    const char *call;
+    CUresult code;
+  } const steps[] = {
+      {"cuDeviceGetName",
+       driver.cuDeviceGetName(product, sizeof(product), device)},
+      {"cuDeviceGetAttribute",
+       driver.cuDeviceGetAttribute(
+           &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)},
+      {"cuDeviceGetAttribute",
+       driver.cuDeviceGetAttribute(
+           &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)},
+      {"cuDevicePrimaryCtxRetain",
+       driver.cuDevicePrimaryCtxRetain(&context, device)},
+      {"cuCtxSetCurrent", driver.cuCtxSetCurrent(context)},
+      {"cuStreamCreate",
+       driver.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING)},
+      {"cuDeviceGetDefaultMemPool",
+       driver.cuDeviceGetDefaultMemPool(&pool, device)},
+      {"cuMemPoolSetAttribute",
+       driver.cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD,
+                                    &keepAll)},
+      {"cuMemGetAllocationGranularity",
+       driver.cuMemGetAllocationGranularity(&granularity, &properties,
+                                            CU_MEM_ALLOC_GRANULARITY_MINIMUM)}};
+  for (const auto &step : steps)
+    if (Status status = check(step.call, step.code); !status)
+      return status;
+  name = std::string(product) + " (sm_" + std::to_string(major) +
+         std::to_string(minor) + ")";
+  return Status();
+}
+
+Status CudaDevice::loadModule(const dsf_module &code) {
+  char log[8192] = "";
+  int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
+  Status status = check(
+      std::string("code for ") + code.device,
+      driver.cuModuleLoadDataEx(&module, code.device_code, 2, options, values));
+  if (!status && *log)
+    status.add("PTX compiler of the driver", log);
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Status CudaDevice::allocate(int64_t bytes, void **address) {
+  CUdeviceptr memory = 0;
+  Status status =
+      check("cuMemAllocAsync of " + std::to_string(bytes) + " bytes",
+            driver.cuMemAllocAsync(&memory, size_t(std::max<int64_t>(bytes, 1)),
+                                   stream));
+  *address = toPointer(memory);
+  return status;
+}
+
+Status CudaDevice::reserve(int64_t bytes, void **address) {
+  size_t size = (size_t(bytes) + granularity - 1) / granularity * granularity;
+  CUdeviceptr begin = 0;
+  Status status =
+      check("cuMemAddressReserve of " + std::to_string(size) + " bytes",
+            driver.cuMemAddressReserve(&begin, size, 0, 0, 0));
+  if (status)
+    ranges[begin] = {size, {}};
+  *address = toPointer(begin);
+  return status;
+}
+
+Status CudaDevice::commit(void *address, int64_t offset, int64_t bytes) {
+  auto begin = toDevice(address);
+  Range &range = ranges.at(begin);
+  size_t at = size_t(offset) / granularity * granularity;
+  size_t end = size_t(offset + bytes);
+  while (at < end) {
+    auto next = range.parts.upper_bound(at);
+    if (next != range.parts.begin()) {
+      auto [before, size] = *std::prev(next);
+      if (at < before + size) {
+        at = before + size;
+        continue;
+      }
+    }
+    size_t stop = (end + granularity - 1) / granularity * granularity;
+    if (next != range.parts.end())
+      stop = std::min(stop, next->first);
+    if (Status status = addPart(begin, range, at, stop - at); !status)
+      return status;
+    at = stop;
+  }
+  return Status();
+}
+
+Status CudaDevice::addPart(CUdeviceptr begin, Range &range, size_t offset,
+                           size_t bytes) {
+  CUmemAllocationProp properties;
+  properties.location.id = device;
+  CUmemGenericAllocationHandle handle = 0;
+  Status status = check("cuMemCreate of " + std::to_string(bytes) + " bytes",
+                        driver.cuMemCreate(&handle, bytes, &properties, 0));
+  if (!status)
+    return status;
+  status =
+      check("cuMemMap", driver.cuMemMap(begin + offset, bytes, 0, handle, 0));
+  if (status) {
+    range.parts[offset] = bytes;
+    CUmemAccessDesc access;
+    access.location.id = device;
+    status = check("cuMemSetAccess",
+                   driver.cuMemSetAccess(begin + offset, bytes, &access, 1));
+  }
+  // The mapping keeps the memory.
+  status.add(check("cuMemRelease", driver.cuMemRelease(handle)));
+  if (status)
+    status = check("cuMemsetD8Async",
+                   driver.cuMemsetD8Async(begin + offset, 0, bytes, stream));
+  return status;
+}
+
+Status CudaDevice::releaseRange(CUdeviceptr begin, Range &range) {
+  Status status;
+  for (auto [offset, bytes] : range.parts)
+    status.add(check("cuMemUnmap", driver.cuMemUnmap(begin + offset, bytes)));
+  status.add(
+      check("cuMemAddressFree", driver.cuMemAddressFree(begin, range.bytes)));
+  return status;
+}
+
+Status CudaDevice::release(void *address) {
+  auto begin = toDevice(address);
+  auto range = ranges.find(begin);
+  if (range == ranges.end())
+    return check("cuMemFreeAsync", driver.cuMemFreeAsync(begin, stream));
+  Status status = wait();
+  status.add(releaseRange(begin, range->second));
+  ranges.erase(range);
+  return status;
+}
+
+/// One address space: the driver knows which side an address is on. It is done
+/// with pageable memory of the host when the call returns.
+Status CudaDevice::copy(void *to, const void *from, int64_t bytes) {
+  if (bytes == 0)
+    return Status();
+  return check("cuMemcpyAsync of " + std::to_string(bytes) + " bytes",
+               driver.cuMemcpyAsync(toDevice(to), toDevice(from), size_t(bytes),
+                                    stream));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+Result<CudaDevice::Kernel> CudaDevice::findKernel(const dsf_kernel &entry) {
+  auto known = kernels.find(entry.name);
+  if (known != kernels.end())
+    return known->second;
+  Kernel kernel;
+  Status status =
+      check("cuModuleGetFunction",
+            driver.cuModuleGetFunction(&kernel.function, module, entry.name));
+  if (status)
+    status = check("cuFuncSetAttribute",
+                   driver.cuFuncSetAttribute(
+                       kernel.function,
+                       CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                       int(entry.shared_bytes)));
+  if (!status)
+    return status;
+  size_t offset = 0, bytes = 0;
+  for (size_t i = 0; driver.cuFuncGetParamInfo(kernel.function, i, &offset,
+                                               &bytes) == CUDA_SUCCESS;
+       ++i)
+    kernel.parameterBytes = offset + bytes;
+  kernels[entry.name] = kernel;
+  return kernel;
+}
+
+Status CudaDevice::launch(const dsf_kernel &entry, int64_t items,
+                          const void *arguments, int64_t argumentBytes) {
+  Result<Kernel> kernel = findKernel(entry);
+  if (!kernel)
+    return kernel.status();
+  // The launch's structure may end in padding, the kernel's parameters do not.
+  size_t bytes = kernel->parameterBytes;
+  if (int64_t(bytes) > argumentBytes)
+    return Status::error("its parameters", std::to_string(bytes) +
+                                               " bytes, the launch has " +
+                                               std::to_string(argumentBytes));
+  void *extra[] = {reinterpret_cast<void *>(CU_LAUNCH_PARAM_BUFFER_POINTER),
+                   const_cast<void *>(arguments),
+                   reinterpret_cast<void *>(CU_LAUNCH_PARAM_BUFFER_SIZE),
+                   &bytes, reinterpret_cast<void *>(CU_LAUNCH_PARAM_END)};
+  int64_t blocks = (items + entry.items_per_block - 1) / entry.items_per_block;
+  auto grid = unsigned(std::min(blocks, kMaxBlocks));
+  if (launches++ == 0)
+    firstKernel = entry.name;
+  lastKernel = entry.name;
+  return check("cuLaunchKernel",
+               driver.cuLaunchKernel(kernel->function, grid, 1, 1,
+                                     entry.threads, 1, 1, entry.shared_bytes,
+                                     stream, nullptr, extra));
+}
+
+Status CudaDevice::wait() {
+  Status status =
+      check("cuStreamSynchronize", driver.cuStreamSynchronize(stream));
+  if (!status && launches)
+    status.add("one of " + std::to_string(launches) + " kernels",
+               "the first was '" + firstKernel + "', the last '" + lastKernel +
+                   "'; CUDA_LAUNCH_BLOCKING=1 tells which");
+  launches = 0;
+  return status;
+}

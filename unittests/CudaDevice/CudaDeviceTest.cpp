@@ -1,0 +1,269 @@
+//===- CudaDeviceTest.cpp - The CUDA device on a fake driver --------------===//
+
+#include "dsflash/Runtime/Device.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace dsflash;
+
+namespace {
+
+/// `count` stores its number of items where its call's address points, `past`
+/// does so a page further on, `after` waits for nobody.
+constexpr const char *kCode = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry count(.param .u64 a, .param .u64 b, .param .u32 c)
+{
+	.reg .b64 %rd<5>;
+	ld.param.b64 %rd1, [a];
+	ld.param.b64 %rd2, [b];
+	st.global.b64 [%rd1], %rd2;
+	ret;
+}
+.visible .entry past(.param .u64 a, .param .u64 b, .param .u32 c)
+{
+	.reg .b64 %rd<5>;
+	ld.param.b64 %rd1, [a];
+	ld.param.b64 %rd2, [b];
+	st.global.b64 [%rd1+4096], %rd2;
+	ret;
+}
+)";
+
+/// As a launch packs them: 24 bytes, of which the kernel takes 20.
+struct Arguments {
+  void *call;
+  int64_t items;
+  int32_t last;
+};
+
+class CudaDevice : public testing::Test {
+protected:
+  void SetUp() override {
+    // Found by its name from now on, before any other libcuda.so.1.
+    ASSERT_NE(dlopen(FAKE_CUDA, RTLD_NOW), nullptr) << dlerror();
+    module.device = "nvptx:sm_80";
+    module.device_code = kCode;
+    module.kernels = kernels;
+    module.kernel_count = 3;
+    log = testing::TempDir() + "fake-cuda-" + std::to_string(getpid());
+  }
+  void TearDown() override {
+    for (const char *name : {"FAKE_CUDA_FAIL", "FAKE_CUDA_CAPABILITY",
+                             "FAKE_CUDA_LOG", "CUDA_LAUNCH_BLOCKING"})
+      unsetenv(name);
+    std::remove(log.c_str());
+  }
+
+  void open() {
+    Result<std::unique_ptr<Device>> opened = Device::open("cuda", module);
+    ASSERT_TRUE(bool(opened)) << opened.status().str();
+    device = std::move(*opened);
+  }
+  /// What Device::open says.
+  std::string openFault(const char *spec = "cuda") {
+    Result<std::unique_ptr<Device>> opened = Device::open(spec, module);
+    return opened ? "" : opened.status().str();
+  }
+  DeviceBuffer allocate(int64_t bytes) {
+    Result<DeviceBuffer> memory =
+        device->allocate("memory", bytes, DSF_READ_WRITE);
+    EXPECT_TRUE(bool(memory)) << memory.status().str();
+    return memory ? std::move(*memory) : DeviceBuffer();
+  }
+  void launch(int32_t kernel, const DeviceBuffer &memory, int64_t items) {
+    Arguments arguments{memory.data(), items, 7};
+    device->launch(kernel, items, &arguments, sizeof(arguments));
+  }
+  int64_t read(const DeviceBuffer &memory) {
+    int64_t value = 0;
+    EXPECT_TRUE(device->copy(&value, memory.data(), sizeof(value)).ok());
+    return value;
+  }
+  /// Times that a driver function was called.
+  int64_t calls(const std::string &name) {
+    std::ifstream file(log);
+    int64_t count = 0;
+    for (std::string line; std::getline(file, line);)
+      count += line == name;
+    return count;
+  }
+
+  static constexpr dsf_kernel kernels[] = {
+      {"count", 32, 0, 32}, {"past", 32, 0, 32}, {"missing", 32, 0, 32}};
+  dsf_module module{};
+  std::string log;
+  std::unique_ptr<Device> device;
+};
+
+TEST_F(CudaDevice, KernelsRunInOrder) {
+  open();
+  DeviceBuffer memory = allocate(8);
+  launch(0, memory, 3);
+  launch(0, memory, 4);
+  EXPECT_EQ(device->wait().str(), "");
+  EXPECT_EQ(read(memory), 4);
+}
+
+// Case 38.
+TEST_F(CudaDevice, ALaunchWaitsForNothing) {
+  open();
+  DeviceBuffer memory = allocate(8);
+  setenv("FAKE_CUDA_LOG", log.c_str(), 1);
+  for (int64_t i = 1; i <= 5; ++i)
+    launch(0, memory, i);
+  EXPECT_EQ(calls("cuLaunchKernel"), 5);
+  EXPECT_EQ(calls("cuStreamSynchronize"), 0);
+  EXPECT_EQ(device->wait().str(), "");
+  EXPECT_EQ(calls("cuStreamSynchronize"), 1);
+}
+
+TEST_F(CudaDevice, RangesAreZeroWhereTheyAreCommitted) {
+  open();
+  constexpr int64_t part = 64 << 10;
+  Result<DeviceBuffer> range = device->reserve("session", 10 * part);
+  ASSERT_TRUE(bool(range)) << range.status().str();
+  auto *begin = static_cast<char *>(range->data());
+  int64_t value = 5;
+  // Overlapping parts, the last one in between.
+  for (int64_t first : {0, 4, 1}) {
+    ASSERT_EQ(device->commit(*range, first * part + 8, 3 * part).str(), "");
+    EXPECT_TRUE(device->copy(&value, begin + (first + 2) * part, 8).ok());
+    EXPECT_EQ(value, 0);
+    value = first + 1;
+    EXPECT_TRUE(device->copy(begin + first * part, &value, 8).ok());
+  }
+  EXPECT_TRUE(device->copy(&value, begin, 8).ok());
+  EXPECT_EQ(value, 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Failures: kernel, architecture and cause (case 37)
+//===----------------------------------------------------------------------===//
+
+TEST_F(CudaDevice, NoDeviceOfThatNumber) {
+  EXPECT_EQ(openFault("cuda:1"), "cuda: device 1: there are 1");
+  EXPECT_EQ(openFault("cuda:x"), "cuda: 'x': not the number of a device");
+}
+
+TEST_F(CudaDevice, OpeningNamesTheCallAndTheCause) {
+  for (const auto &[plan, fault] :
+       {std::pair("cuInit=100", "cuda: cuInit: CUDA_ERROR_NO_DEVICE: no "
+                                "CUDA-capable device is detected"),
+        std::pair("cuDevicePrimaryCtxRetain=46",
+                  "cuda: cuDevicePrimaryCtxRetain: "
+                  "CUDA_ERROR_DEVICE_UNAVAILABLE: device is busy or "
+                  "unavailable"),
+        std::pair("cuModuleLoadDataEx=209",
+                  "cuda: code for nvptx:sm_80 on Fake GPU (sm_80): "
+                  "CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is available "
+                  "for execution on the device"),
+        std::pair("cuGetProcAddress:cuMemMap=500",
+                  "cuda: libcuda.so.1: no cuMemMap; a driver for CUDA 12.4 is "
+                  "needed")}) {
+    setenv("FAKE_CUDA_FAIL", plan, 1);
+    EXPECT_EQ(openFault(), fault);
+  }
+}
+
+TEST_F(CudaDevice, TheCompilersLogIsPartOfTheFault) {
+  module.device_code = ".version 8.0\n.target sm_80\njunk\n";
+  std::string fault = openFault();
+  EXPECT_EQ(fault.find("cuda: code for nvptx:sm_80 on Fake GPU (sm_80): "
+                       "CUDA_ERROR_INVALID_PTX: a PTX JIT compilation "
+                       "failed\nPTX compiler of the driver: image:3"),
+            0u)
+      << fault;
+}
+
+TEST_F(CudaDevice, CodeOfAnotherArchitecture) {
+  setenv("FAKE_CUDA_CAPABILITY", "75", 1);
+  EXPECT_EQ(openFault(), "cuda: code for nvptx:sm_80 on Fake GPU (sm_75): "
+                         "CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is "
+                         "available for execution on the device");
+}
+
+TEST_F(CudaDevice, OutOfMemory) {
+  open();
+  setenv("FAKE_CUDA_FAIL", "cuMemAllocAsync=2", 1);
+  EXPECT_EQ(device->allocate("layers.3.ffn.w1", 64, DSF_READ).status().str(),
+            "cuda: layers.3.ffn.w1: cuMemAllocAsync of 64 bytes on Fake GPU "
+            "(sm_80): CUDA_ERROR_OUT_OF_MEMORY: out of memory");
+  Result<DeviceBuffer> range = device->reserve("session", 1 << 20);
+  ASSERT_TRUE(bool(range));
+  setenv("FAKE_CUDA_FAIL", "cuMemCreate=2", 1);
+  EXPECT_EQ(device->commit(*range, 0, 100).str(),
+            "cuda: memory: cuMemCreate of 65536 bytes on Fake GPU (sm_80): "
+            "CUDA_ERROR_OUT_OF_MEMORY: out of memory");
+}
+
+TEST_F(CudaDevice, MissingKernel) {
+  open();
+  DeviceBuffer memory = allocate(8);
+  launch(2, memory, 1);
+  launch(0, memory, 1);
+  EXPECT_EQ(device->wait().str(),
+            "kernel 'missing' for nvptx:sm_80: cuModuleGetFunction on Fake GPU "
+            "(sm_80): CUDA_ERROR_NOT_FOUND: named symbol not found");
+  EXPECT_NE(read(memory), 1) << "nothing runs behind a failure";
+  EXPECT_EQ(device->wait().str(), "");
+}
+
+TEST_F(CudaDevice, FailedLaunches) {
+  for (const auto &[plan, cause] :
+       {std::pair("cuLaunchKernel=719",
+                  "CUDA_ERROR_LAUNCH_FAILED: unspecified launch failure"),
+        std::pair("cuLaunchKernel=701",
+                  "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: too many resources "
+                  "requested for launch"),
+        std::pair("cuLaunchKernel=214", "CUDA_ERROR_ECC_UNCORRECTABLE: "
+                                        "uncorrectable ECC error encountered"),
+        std::pair("cuLaunchKernel=998", "error 998")}) {
+    unsetenv("FAKE_CUDA_FAIL");
+    device.reset();
+    open();
+    DeviceBuffer memory = allocate(8);
+    setenv("FAKE_CUDA_FAIL", plan, 1);
+    launch(0, memory, 1);
+    EXPECT_EQ(device->wait().str(),
+              std::string("kernel 'count' for nvptx:sm_80: cuLaunchKernel on "
+                          "Fake GPU (sm_80): ") +
+                  cause);
+  }
+}
+
+// A kernel fails while it runs: whoever waits hears of it.
+TEST_F(CudaDevice, LateFailures) {
+  open();
+  DeviceBuffer memory = allocate(8);
+  launch(0, memory, 1);
+  launch(1, memory, 2);
+  EXPECT_EQ(device->wait().str(),
+            "cuda: kernels for nvptx:sm_80: cuStreamSynchronize on Fake GPU "
+            "(sm_80): CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was "
+            "encountered\none of 2 kernels: the first was 'count', the last "
+            "'past'; CUDA_LAUNCH_BLOCKING=1 tells which");
+  int64_t value = 0;
+  EXPECT_FALSE(device->copy(&value, memory.data(), 8).ok()) << "it stays so";
+}
+
+TEST_F(CudaDevice, BlockingLaunchesNameTheKernel) {
+  open();
+  DeviceBuffer memory = allocate(8);
+  setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  launch(0, memory, 1);
+  launch(1, memory, 2);
+  std::string fault = device->wait().str();
+  EXPECT_EQ(fault.find("kernel 'past' for nvptx:sm_80: cuLaunchKernel on Fake "
+                       "GPU (sm_80): CUDA_ERROR_ILLEGAL_ADDRESS"),
+            0u)
+      << fault;
+}
+
+} // namespace
