@@ -116,7 +116,7 @@ std::string shapeOf(const std::string &name) {
   return digit == std::string::npos ? "" : name.substr(digit);
 }
 
-Status measure(LoadedModel &loaded, int64_t steps,
+Status measure(LoadedModel &loaded, const KernelBenchOptions &options,
                std::vector<KernelTime> &kernels) {
   if (Status status = readAndForget(*loaded.runner, kPrompt); !status)
     return status;
@@ -137,7 +137,10 @@ Status measure(LoadedModel &loaded, int64_t steps,
           timePhase("prefill", 1, [&] { return sequence->read(kPrompt); });
       !status)
     return status;
-  return timePhase("decode", steps, [&] { return sequence->generate(); });
+  if (Status status = sequence->fork(options.sequences); !status)
+    return status;
+  return timePhase("decode", options.generate,
+                   [&] { return sequence->generate(); });
 }
 
 } // namespace
@@ -223,8 +226,7 @@ Result<KernelBench> dsflash::benchKernels(const KernelBenchOptions &options) {
     return loaded.status();
   KernelBench bench;
   bench.limits = measureLimits(options.threads);
-  if (Status status = measure(*loaded, options.generate, bench.kernels);
-      !status)
+  if (Status status = measure(*loaded, options, bench.kernels); !status)
     return status;
   for (KernelTime &kernel : bench.kernels)
     if (auto found = work.find({kernel.name, kernel.phase});

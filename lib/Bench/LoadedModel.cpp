@@ -43,7 +43,7 @@ Status RandomSequence::read(int64_t count) {
   for (int64_t left = count; left > 0;) {
     std::vector<int32_t> ids(size_t(std::min(left, kChunk)));
     for (int32_t &id : ids)
-      id = int32_t(random() % uint64_t(vocab()));
+      id = randomToken();
     left -= int64_t(ids.size());
     if (Status status = forward(ids, left == 0); !status)
       return status;
@@ -51,17 +51,46 @@ Status RandomSequence::read(int64_t count) {
   return {};
 }
 
+Status RandomSequence::fork(int64_t count) {
+  for (int64_t i = 1; i < count; ++i) {
+    Result<Session> copy = sessions.front().fork(i);
+    if (!copy)
+      return copy.status();
+    sessions.push_back(std::move(*copy));
+  }
+  std::vector<int32_t> ids(sessions.size());
+  for (int32_t &id : ids)
+    id = randomToken();
+  return step(ids);
+}
+
 Status RandomSequence::generate() {
-  return forward({argmax(runner.logits(0, 0), vocab())}, true);
+  std::vector<int32_t> ids;
+  for (size_t i = 0; i < sessions.size(); ++i)
+    ids.push_back(argmax(runner.logits(i, 0), vocab()));
+  return step(ids);
+}
+
+Status RandomSequence::step(const std::vector<int32_t> &ids) {
+  std::vector<SequenceInput> inputs;
+  for (size_t i = 0; i < sessions.size(); ++i)
+    inputs.push_back({&sessions[i], &ids[i], 1, 1});
+  Status status = runner.forward(inputs);
+  return status ? checkOutputs() : status;
 }
 
 Status RandomSequence::forward(const std::vector<int32_t> &ids,
                                bool wantsLogits) {
   Status status = runner.forward(
-      {{&session, ids.data(), int64_t(ids.size()), wantsLogits}});
-  if (status && wantsLogits)
-    status = checkLogits("position " + std::to_string(session.length() - 1),
-                         runner.logits(0, 0), vocab());
+      {{&sessions.front(), ids.data(), int64_t(ids.size()), wantsLogits}});
+  return status && wantsLogits ? checkOutputs() : status;
+}
+
+Status RandomSequence::checkOutputs() const {
+  std::string where = "position " + std::to_string(length() - 1);
+  Status status;
+  for (size_t i = 0; i < sessions.size(); ++i)
+    status.add(checkLogits(where, runner.logits(i, 0), vocab()));
   return status;
 }
 

@@ -39,7 +39,7 @@ struct LoadedModel {
                                   const std::string &weights, int threads);
 };
 
-/// One sequence of random tokens.
+/// One sequence of random tokens, or several behind the same random ones.
 class RandomSequence {
 public:
   /// Prompt tokens in one call, as dsflash-run reads them.
@@ -47,21 +47,29 @@ public:
 
   static Result<RandomSequence> create(ModelRunner &runner);
 
-  int64_t length() const { return session.length(); }
+  int64_t length() const { return sessions.front().length(); }
 
   /// Reads `count` random tokens; the last one gets logits.
   Status read(int64_t count);
-  /// Computes the best token behind the last logits.
+  /// Goes on as so many sequences, each with a random token of its own.
+  Status fork(int64_t count);
+  /// Computes the best token behind the last logits of every sequence.
   Status generate();
 
 private:
-  RandomSequence(ModelRunner &runner, Session session)
-      : runner(runner), session(std::move(session)) {}
+  RandomSequence(ModelRunner &runner, Session session) : runner(runner) {
+    sessions.push_back(std::move(session));
+  }
   int64_t vocab() const { return runner.model().module().vocab_size; }
+  int32_t randomToken() { return int32_t(random() % uint64_t(vocab())); }
+  /// The next tokens of the first sequence.
   Status forward(const std::vector<int32_t> &ids, bool wantsLogits);
+  /// The next token of every sequence.
+  Status step(const std::vector<int32_t> &ids);
+  Status checkOutputs() const;
 
   ModelRunner &runner;
-  Session session;
+  std::vector<Session> sessions;
   std::mt19937_64 random;
 };
 

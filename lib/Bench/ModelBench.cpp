@@ -104,15 +104,42 @@ private:
       return status;
     double promptSpeed = double(options.promptTokens) / prompt.seconds();
 
+    Result<double> step = medianStep(*sequence);
+    if (!step)
+      return step.status();
+    result.speeds.push_back({context, promptSpeed, 1 / *step});
+    noteMemory(sequence->length());
+    for (int64_t count : options.sequences)
+      if (Status status = measureBatch(context, count, 1 / *step); !status)
+        return status;
+    return {};
+  }
+
+  /// Seconds.
+  Result<double> medianStep(RandomSequence &sequence) const {
     std::vector<double> steps;
     for (int64_t i = 0; i < options.generate; ++i) {
       Stopwatch step;
-      if (Status status = sequence->generate(); !status)
+      if (Status status = sequence.generate(); !status)
         return status;
       steps.push_back(step.seconds());
     }
-    result.speeds.push_back({context, promptSpeed, 1 / median(steps)});
-    noteMemory(sequence->length());
+    return median(steps);
+  }
+
+  Status measureBatch(int64_t context, int64_t count, double speedOfOne) {
+    Result<RandomSequence> sequences = RandomSequence::create(*loaded.runner);
+    if (!sequences)
+      return sequences.status();
+    if (Status status = sequences->read(context); !status)
+      return status;
+    if (Status status = sequences->fork(count); !status)
+      return status;
+    Result<double> step = medianStep(*sequences);
+    if (!step)
+      return step.status();
+    double speed = double(count) / *step;
+    result.batches.push_back({context, count, speed, speed / speedOfOne});
     return {};
   }
 
@@ -168,8 +195,15 @@ json ModelBench::json() const {
                     {"prompt_fraction", promptFraction(speed)},
                     {"generate_tokens_s", speed.generate},
                     {"fraction", generateFraction(speed)}});
+  nlohmann::json sideBySide = nlohmann::json::array();
+  for (const Batch &batch : batches)
+    sideBySide.push_back({{"context", batch.context},
+                          {"sequences", batch.sequences},
+                          {"generate_tokens_s", batch.generate},
+                          {"gain", batch.gain}});
   return {{"limits", limits.json()},
           {"model", rows},
+          {"batches", sideBySide},
           {"weight_bytes_per_token", work.weightBytes},
           {"products_per_prompt_token", work.promptProducts},
           {"first_token_seconds", firstTokenSeconds},
@@ -192,6 +226,14 @@ std::string ModelBench::table() const {
                  static_cast<long long>(speed.context), speed.prompt,
                  promptFraction(speed), speed.generate,
                  generateFraction(speed));
+  if (!batches.empty())
+    appendFormat(text, "%10s %15s %17s %10s\n", "context", "sequences",
+                 "generate tokens/s", "of one");
+  for (const Batch &batch : batches)
+    appendFormat(text, "%10lld %15lld %17.2f %10.2f\n",
+                 static_cast<long long>(batch.context),
+                 static_cast<long long>(batch.sequences), batch.generate,
+                 batch.gain);
   appendFormat(text,
                "memory: %.1f MB of its own, %.1f MB reported as workspace and "
                "session\n",

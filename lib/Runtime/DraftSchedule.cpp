@@ -3,81 +3,13 @@
 #include "dsflash/Runtime/DraftSchedule.h"
 
 #include <algorithm>
-#include <chrono>
-#include <limits>
 
 using namespace dsflash;
 
-namespace {
-
-/// Runs the parts of a step on a sequence of token 0.
-class CostProbe {
-public:
-  CostProbe(ModelRunner &runner, Session session, int64_t width)
-      : runner(runner), session(std::move(session)), tokens(size_t(width) + 1) {
-  }
-
-  Status verify(int64_t rows) {
-    session.truncate(0);
-    return runner.forward({{&session, tokens.data(), rows, rows}});
-  }
-
-  Status draft() {
-    if (Status status = runner.draft({&session}, {0}); !status)
-      return status;
-    for (size_t step = 0; step + 1 < tokens.size(); ++step)
-      if (Status status = runner.markov(int64_t(step), {0}); !status)
-        return status;
-    return Status();
-  }
-
-  Status see(int64_t rows) { return runner.draftContext({rows}); }
-
-private:
-  ModelRunner &runner;
-  Session session;
-  std::vector<int32_t> tokens;
-};
-
-/// Shortest time of a few runs; other work on the machine only adds to it.
-template <typename Part> Result<double> shortestTime(Part part) {
-  constexpr int kRuns = 3;
-  double shortest = std::numeric_limits<double>::infinity();
-  for (int run = 0; run < kRuns; ++run) {
-    auto start = std::chrono::steady_clock::now();
-    if (Status status = part(); !status)
-      return status;
-    std::chrono::duration<double> time =
-        std::chrono::steady_clock::now() - start;
-    shortest = std::min(shortest, time.count());
-  }
-  return shortest;
-}
-
-} // namespace
-
-Result<StepCosts> dsflash::measureStepCosts(ModelRunner &runner,
-                                            int64_t width) {
-  Result<Session> session = Session::create(
-      runner.model().module(), /*index=*/0, runner.executor().device());
-  if (!session)
-    return session.status();
-  Timeline *timeline = runner.timeline();
-  runner.setTimeline(nullptr);
-  CostProbe probe(runner, std::move(*session), width);
-  Result<double> widest = shortestTime([&] { return probe.verify(width + 1); });
-  Result<double> single = shortestTime([&] { return probe.verify(1); });
-  Status seen = single ? probe.see(1) : single.status();
-  Result<double> draft =
-      seen ? shortestTime([&] { return probe.draft(); }) : Result<double>(seen);
-  runner.setTimeline(timeline);
-  if (!widest)
-    return widest.status();
-  if (!draft)
-    return draft.status();
-  return StepCosts{*draft, *single,
-                   std::max(*widest - *single, 0.0) / double(width)};
-}
+/// Steps of each kind that are measured first.
+static constexpr int64_t kFirstSteps = 3;
+/// Steps after which a kind that was not seen is measured again.
+static constexpr int64_t kRefresh = 64;
 
 int64_t dsflash::verifiedLength(const std::vector<float> &confidences,
                                 const StepCosts &costs) {
@@ -96,4 +28,52 @@ int64_t dsflash::verifiedLength(const std::vector<float> &confidences,
 
 bool dsflash::isWorthDrafting(int64_t width, const StepCosts &costs) {
   return double(width + 1) * costs.row > costs.draft + costs.verify(width);
+}
+
+void RunningMedian::add(double value) {
+  values[size_t(added++) % kWindow] = value;
+}
+
+double RunningMedian::value() const {
+  std::array<double, kWindow> sorted = values;
+  auto end = sorted.begin() + std::min<int64_t>(added, kWindow);
+  auto middle = sorted.begin() + (end - sorted.begin() - 1) / 2;
+  std::nth_element(sorted.begin(), middle, end);
+  return *middle;
+}
+
+DraftSchedule::Step DraftSchedule::next(int64_t count) {
+  if (count != sequences)
+    *this = DraftSchedule(width);
+  sequences = count;
+  ++sincePlain;
+  ++sinceDrafts;
+  if (row.count() < kFirstSteps && row.count() <= extraRow.count())
+    return Step::Plain;
+  if (extraRow.count() < kFirstSteps || draft.count() < kFirstSteps)
+    return Step::Whole;
+  if (sincePlain > kRefresh)
+    return Step::Plain;
+  if (sinceDrafts > kRefresh)
+    return Step::Whole;
+  return isWorthDrafting(width, costs()) ? Step::Scheduled : Step::Plain;
+}
+
+void DraftSchedule::record(int64_t drafts, double draftSeconds,
+                           double verifySeconds) {
+  auto count = double(sequences);
+  if (draftSeconds > 0)
+    draft.add(draftSeconds / count);
+  if (drafts == 0) {
+    row.add(verifySeconds / count);
+    sincePlain = 0;
+    return;
+  }
+  double extra = verifySeconds - count * row.value();
+  extraRow.add(std::max(extra, 0.0) / double(drafts));
+  sinceDrafts = 0;
+}
+
+StepCosts DraftSchedule::costs() const {
+  return {draft.value(), row.value(), extraRow.value()};
 }

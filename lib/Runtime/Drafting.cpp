@@ -70,9 +70,11 @@ Result<DraftBlock> dsflash::draftGreedy(ModelRunner &runner, Session &session,
   return block;
 }
 
-DraftingLoop::DraftingLoop(ModelRunner &runner, int64_t width,
-                           std::optional<StepCosts> costs)
-    : runner(runner), width(width), costs(costs) {
+DraftingLoop::DraftingLoop(ModelRunner &runner, int64_t width)
+    : DraftingLoop(runner, width, Clock()) {}
+
+DraftingLoop::DraftingLoop(ModelRunner &runner, int64_t width, Clock clock)
+    : runner(runner), width(width), clock(std::move(clock)), schedule(width) {
   if (width > 0)
     total.accepted.assign(size_t(width) + 1, 0);
 }
@@ -83,24 +85,40 @@ bool DraftingLoop::canDraft(const Session &session) const {
          session.length() + module.draft_block < module.max_positions;
 }
 
-Status DraftingLoop::step(const std::vector<DecodeState *> &states) {
-  if (states.empty())
+Status DraftingLoop::step(const std::vector<DecodeState *> &states,
+                          const std::vector<SequenceInput> &prompts) {
+  if (states.empty() && prompts.empty())
     return Status();
-  TimelineScope span(runner.timeline(), "step", "sequences",
-                     int64_t(states.size()));
-  if (Status status = propose(states); !status)
+  TimelineScope span(states.empty() ? nullptr : runner.timeline(), "step",
+                     "sequences", int64_t(states.size()));
+  // Beside a prompt's rows drafts cost next to nothing.
+  bool isMeasured = clock && prompts.empty();
+  Kind kind = isMeasured ? schedule.next(int64_t(states.size())) : Kind::Whole;
+  double start = isMeasured ? clock() : 0;
+  if (Status status = propose(states, kind); !status)
     return status;
-  return verify(states);
+  double drafted = isMeasured ? clock() : 0;
+  if (Status status = verify(states, prompts); !status)
+    return status;
+  if (isMeasured) {
+    int64_t drafts = 0;
+    for (const Proposal &proposal : proposals)
+      drafts += int64_t(proposal.tokens.size());
+    schedule.record(drafts, kind == Kind::Plain ? 0 : drafted - start,
+                    clock() - drafted);
+  }
+  return Status();
 }
 
-Status DraftingLoop::propose(const std::vector<DecodeState *> &states) {
+Status DraftingLoop::propose(const std::vector<DecodeState *> &states,
+                             Kind kind) {
   proposals.resize(states.size());
   std::vector<size_t> drafting;
   std::vector<Session *> sessions;
   std::vector<int32_t> tokens;
   for (size_t i = 0; i < states.size(); ++i) {
     proposals[i].tokens.clear();
-    if (!canDraft(states[i]->session))
+    if (kind == Kind::Plain || !canDraft(states[i]->session))
       continue;
     drafting.push_back(i);
     sessions.push_back(&states[i]->session);
@@ -128,14 +146,16 @@ Status DraftingLoop::propose(const std::vector<DecodeState *> &states) {
     return drafts.status();
   for (size_t block = 0; block < drafting.size(); ++block) {
     Drafts &drawn = (*drafts)[block];
-    if (costs)
-      drawn.tokens.resize(size_t(verifiedLength(drawn.confidences, *costs)));
+    if (kind == Kind::Scheduled)
+      drawn.tokens.resize(
+          size_t(verifiedLength(drawn.confidences, schedule.costs())));
     proposals[drafting[block]].tokens = std::move(drawn.tokens);
   }
   return Status();
 }
 
-Status DraftingLoop::verify(const std::vector<DecodeState *> &states) {
+Status DraftingLoop::verify(const std::vector<DecodeState *> &states,
+                            const std::vector<SequenceInput> &prompts) {
   rows.clear();
   for (size_t i = 0; i < states.size(); ++i) {
     rows.push_back(states[i]->last);
@@ -149,20 +169,24 @@ Status DraftingLoop::verify(const std::vector<DecodeState *> &states) {
     inputs.push_back({&states[i]->session, next, count, count});
     next += count;
   }
-  TimelineScope span(runner.timeline(), "verify", "rows", int64_t(rows.size()));
+  inputs.insert(inputs.end(), prompts.begin(), prompts.end());
+  TimelineScope span(states.empty() ? nullptr : runner.timeline(), "verify",
+                     "rows", int64_t(rows.size()));
   if (Status status = runner.forward(inputs); !status)
     return status;
 
   std::vector<int64_t> kept;
   if (Status status = acceptAll(states, kept); !status)
     return status;
+  for (const SequenceInput &prompt : prompts)
+    kept.push_back(prompt.count);
   return width > 0 ? runner.draftContext(kept) : Status();
 }
 
 Status DraftingLoop::acceptAll(const std::vector<DecodeState *> &states,
                                std::vector<int64_t> &kept) {
-  TimelineScope span(runner.timeline(), "sample", "sequences",
-                     int64_t(states.size()));
+  TimelineScope span(states.empty() ? nullptr : runner.timeline(), "sample",
+                     "sequences", int64_t(states.size()));
   int64_t vocab = runner.model().module().vocab_size;
   for (size_t i = 0; i < states.size(); ++i) {
     DecodeState &state = *states[i];

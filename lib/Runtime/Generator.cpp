@@ -10,10 +10,10 @@ using namespace dsflash;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double secondsNow() {
+  std::chrono::duration<double> time =
+      std::chrono::steady_clock::now().time_since_epoch();
+  return time.count();
 }
 
 } // namespace
@@ -108,24 +108,19 @@ Generator::run(const std::vector<std::vector<int32_t>> &prompts) {
   if (Status status = createSequences(prompts); !status)
     return status;
 
-  Clock::time_point start = Clock::now();
-  runner.setObserver(trace);
+  loop.emplace(runner, options.draftWidth,
+               options.scheduleDrafts ? secondsNow : DraftingLoop::Clock());
+  started = secondsNow();
+  decodeStarted = 0;
   // Logits and observations are wanted of every position of every sequence.
   Status status;
   if (!options.keepLogits && !trace)
     status = readSharedPrefix();
   if (status)
-    status = readPrompts();
+    status = serve();
   runner.setObserver(nullptr);
   if (!status)
     return status;
-  stats.promptSeconds = secondsSince(start);
-  stats.timeToFirstToken = stats.promptSeconds;
-
-  start = Clock::now();
-  if (Status decoded = decode(); !decoded)
-    return decoded;
-  stats.generateSeconds = secondsSince(start);
   finishStatistics();
 
   std::vector<SequenceResult> results;
@@ -158,7 +153,8 @@ Status Generator::readSharedPrefix() {
   int64_t shared = sharedPrefix(prompts);
   Sequence &first = sequences.front();
   while (first.promptRead < shared && !isInterrupted())
-    if (Status status = readChunk({&first}, shared - first.promptRead); !status)
+    if (Status status = advance({&first}, shared - first.promptRead, {});
+        !status)
       return status;
   if (first.promptRead == 0)
     return Status();
@@ -173,27 +169,72 @@ Status Generator::readSharedPrefix() {
   return Status();
 }
 
-Status Generator::readPrompts() {
+Status Generator::serve() {
   while (true) {
-    std::vector<Sequence *> batch;
+    std::vector<Sequence *> reading, decoding;
     for (Sequence &sequence : sequences)
-      if (sequence.promptRead < int64_t(sequence.result.promptTokens.size()))
-        batch.push_back(&sequence);
-    if (batch.empty() || isInterrupted())
+      if (!sequence.finished)
+        (sequence.isRead() ? decoding : reading).push_back(&sequence);
+    if (reading.empty() && decoding.empty())
       return Status();
-    TimelineScope span(runner.timeline(), "prompt chunk", "sequences",
-                       int64_t(batch.size()));
-    if (Status status = readChunk(batch, options.chunk); !status)
+    if (isInterrupted()) {
+      for (Sequence &sequence : sequences)
+        if (!sequence.finished)
+          end(sequence, FinishReason::Interrupted);
+      return Status();
+    }
+    // A trace sees prompts alone.
+    if (trace && !reading.empty())
+      decoding.clear();
+    if (Status status = advance(reading, options.chunk, decoding); !status)
       return status;
-    if (callbacks.progress)
-      callbacks.progress(
-          std::accumulate(sequences.begin(), sequences.end(), int64_t(0),
-                          [](int64_t sum, const Sequence &sequence) {
-                            return sum + sequence.result.firstPosition +
-                                   sequence.promptRead;
-                          }),
-          stats.promptTokens);
   }
+}
+
+Status Generator::advance(const std::vector<Sequence *> &reading, int64_t limit,
+                          const std::vector<Sequence *> &decoding) {
+  std::vector<SequenceInput> chunks = nextChunks(reading, limit);
+  std::vector<DecodeState *> states;
+  for (Sequence *sequence : decoding)
+    states.push_back(&sequence->state);
+  if (!states.empty() && decodeStarted == 0)
+    decodeStarted = secondsNow();
+  std::optional<TimelineScope> span;
+  if (!chunks.empty())
+    span.emplace(runner.timeline(), "prompt chunk", "sequences",
+                 int64_t(chunks.size()));
+  runner.setObserver(chunks.empty() ? nullptr : trace);
+  if (readsInPhases()) {
+    if (Status status = readInPhases(reading, chunks); !status)
+      return status;
+    chunks.clear();
+  }
+  if (Status status = loop->step(states, chunks); !status)
+    return status;
+  std::vector<int64_t> counts;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    counts.push_back(chunks[i].count);
+    if (Status status = finishChunk(*reading[i], states.size() + i,
+                                    chunks[i].count, chunks[i].outputs);
+        !status)
+      return status;
+  }
+  for (Sequence *sequence : decoding)
+    takeGained(*sequence);
+  if (!reading.empty())
+    noteProgress();
+  return trace && runner.model().drafts() ? traceDrafts(reading, counts)
+                                          : Status();
+}
+
+void Generator::noteProgress() {
+  stats.promptSeconds = secondsNow() - started;
+  if (!callbacks.progress)
+    return;
+  int64_t done = 0;
+  for (const Sequence &sequence : sequences)
+    done += sequence.result.firstPosition + sequence.promptRead;
+  callbacks.progress(done, stats.promptTokens);
 }
 
 std::vector<SequenceInput>
@@ -211,8 +252,10 @@ Generator::nextChunks(const std::vector<Sequence *> &batch,
   return inputs;
 }
 
-Status Generator::readChunkInPhases(const std::vector<Sequence *> &batch,
-                                    const std::vector<SequenceInput> &inputs) {
+Status Generator::readInPhases(const std::vector<Sequence *> &batch,
+                               const std::vector<SequenceInput> &inputs) {
+  if (inputs.empty())
+    return Status();
   if (Status status = runner.prompt(inputs, options.prefill); !status)
     return status;
   std::vector<Sequence *> whole;
@@ -244,33 +287,6 @@ Status Generator::readChunkInPhases(const std::vector<Sequence *> &batch,
   return Status();
 }
 
-Status Generator::readChunk(const std::vector<Sequence *> &batch,
-                            int64_t limit) {
-  std::vector<SequenceInput> inputs = nextChunks(batch, limit);
-  if (readsInPhases())
-    return readChunkInPhases(batch, inputs);
-  std::vector<int64_t> counts;
-  for (const SequenceInput &input : inputs)
-    counts.push_back(input.count);
-  if (Status status = runner.forward(inputs); !status)
-    return status;
-  // The draft layers read the features of this call, and draw nothing from it.
-  if (options.draftWidth > 0 || (trace && runner.model().drafts()))
-    if (Status status = runner.draftContext(counts); !status)
-      return status;
-  for (size_t i = 0; i < batch.size(); ++i)
-    if (Status status =
-            finishChunk(*batch[i], i, inputs[i].count, inputs[i].outputs);
-        !status)
-      return status;
-  if (!trace || !runner.model().drafts())
-    return Status();
-  for (Sequence *sequence : batch)
-    if (Status status = traceDrafts(*sequence); !status)
-      return status;
-  return Status();
-}
-
 Status Generator::finishChunk(Sequence &sequence, size_t input, int64_t count,
                               int64_t outputs) {
   SequenceResult &result = sequence.result;
@@ -280,7 +296,7 @@ Status Generator::finishChunk(Sequence &sequence, size_t input, int64_t count,
     result.promptLogits.insert(result.promptLogits.end(), logits,
                                logits + outputs * module.vocab_size);
   }
-  if (sequence.promptRead < int64_t(result.promptTokens.size()))
+  if (!sequence.isRead())
     return Status();
   const float *logits = runner.logits(input, outputs - 1);
   const Session &session = sequence.state.session;
@@ -301,65 +317,32 @@ Status Generator::finishChunk(Sequence &sequence, size_t input, int64_t count,
   return Status();
 }
 
-Status Generator::traceDrafts(Sequence &sequence) {
-  Session &session = sequence.state.session;
-  if (session.length() < int64_t(sequence.result.promptTokens.size()) ||
-      session.length() + module.draft_block > module.max_positions)
-    return Status();
-  Result<DraftBlock> block = draftGreedy(runner, session, sequence.bestFirst);
-  if (!block)
-    return block.status();
-  trace->addDraft(session.index(), std::move(*block));
-  return Status();
-}
-
-Result<DraftingLoop> Generator::createLoop() {
-  bool decodes =
-      std::any_of(sequences.begin(), sequences.end(),
-                  [](const Sequence &sequence) { return !sequence.finished; });
-  if (!options.scheduleDrafts || options.draftWidth == 0 || !decodes)
-    return DraftingLoop(runner, options.draftWidth);
-  Result<StepCosts> costs = measureStepCosts(runner, options.draftWidth);
-  if (!costs)
-    return costs.status();
-  bool pays = isWorthDrafting(options.draftWidth, *costs);
-  return DraftingLoop(runner, pays ? options.draftWidth : 0, *costs);
-}
-
-Status Generator::decode() {
-  Result<DraftingLoop> created = createLoop();
-  if (!created)
-    return created.status();
-  DraftingLoop &loop = *created;
-  std::vector<Sequence *> active;
-  std::vector<DecodeState *> states;
-  while (true) {
-    active.clear();
-    states.clear();
-    for (Sequence &sequence : sequences)
-      if (!sequence.finished) {
-        active.push_back(&sequence);
-        states.push_back(&sequence.state);
-      }
-    if (active.empty())
-      break;
-    if (isInterrupted()) {
-      for (Sequence *sequence : active)
-        end(*sequence, FinishReason::Interrupted);
-      break;
-    }
-    if (Status status = loop.step(states); !status)
+Status Generator::traceDrafts(const std::vector<Sequence *> &batch,
+                              const std::vector<int64_t> &counts) {
+  // Without drafts in the steps the draft layers have not seen these rows.
+  if (options.draftWidth == 0)
+    if (Status status = runner.draftContext(counts); !status)
       return status;
-    for (Sequence *sequence : active) {
-      DecodeState &state = sequence->state;
-      for (size_t i = 0; i < state.gained.size() && !sequence->finished; ++i)
-        takeToken(*sequence, state.gained[i], state.gainedLogits[i]);
-      if (sequence->finished)
-        state.session.truncate(lengthOf(*sequence) - 1);
-    }
+  for (Sequence *sequence : batch) {
+    Session &session = sequence->state.session;
+    if (!sequence->isRead() ||
+        session.length() + module.draft_block > module.max_positions)
+      continue;
+    Result<DraftBlock> block =
+        draftGreedy(runner, session, sequence->bestFirst);
+    if (!block)
+      return block.status();
+    trace->addDraft(session.index(), std::move(*block));
   }
-  stats.steps = loop.counts();
   return Status();
+}
+
+void Generator::takeGained(Sequence &sequence) {
+  DecodeState &state = sequence.state;
+  for (size_t i = 0; i < state.gained.size() && !sequence.finished; ++i)
+    takeToken(sequence, state.gained[i], state.gainedLogits[i]);
+  if (sequence.finished)
+    state.session.truncate(lengthOf(sequence) - 1);
 }
 
 void Generator::takeToken(Sequence &sequence, int32_t token,
@@ -367,7 +350,8 @@ void Generator::takeToken(Sequence &sequence, int32_t token,
   SequenceResult &result = sequence.result;
   int64_t index = sequence.state.session.index();
   result.tokens.push_back(token);
-  ++stats.generatedTokens;
+  if (++stats.generatedTokens == 1)
+    stats.timeToFirstToken = secondsNow() - started;
   if (options.keepLogits)
     result.generatedLogits.insert(result.generatedLogits.end(), logits,
                                   logits + module.vocab_size);
@@ -429,6 +413,11 @@ Continuation Generator::takeSequence(size_t index) {
 
 void Generator::finishStatistics() {
   const Model &model = runner.model();
+  stats.steps = loop->counts();
+  if (stats.generatedTokens == 0)
+    stats.timeToFirstToken = stats.promptSeconds;
+  if (decodeStarted > 0)
+    stats.generateSeconds = secondsNow() - decodeStarted;
   stats.kvBytesPerToken = model.kvBytesPerToken();
   for (const Sequence &sequence : sequences)
     stats.kvBytes += model.kvBytes(sequence.state.session.length());

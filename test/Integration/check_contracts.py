@@ -62,9 +62,10 @@ class Contracts:
             self.same(f"decoding from {length} tokens equals a prompt", decoded["generated_logits"], fresh["logits"][length - 1:])
 
     def batches(self, all_lengths):
+        """Prompts in small chunks, whose calls have decode steps of shorter ones in them."""
         for lengths in all_lengths:
             parts = [self.tokens[:n] for n in lengths]
-            batch = self.run(*parts, "-n", 4)
+            batch = self.run(*parts, "-n", 4, "--chunk", 5)
             for i, part in enumerate(parts):
                 alone = self.run(part, "-n", 4)
                 self.same(f"batch {lengths}, sequence {i}", batch[f"p{i}.generated_logits"], alone["generated_logits"])

@@ -50,8 +50,8 @@ class Drafts:
             print("      steps by accepted drafts", statistics["accepted"])
 
     def batch(self, prompts, width):
-        """Sequences that accept differently, side by side."""
-        together, _, _ = self.run(width, *prompts, steps=60)
+        """Sequences that accept differently, side by side, some while others still read their prompts."""
+        together, _, _ = self.run(width, *prompts, steps=60, flags=["--prefill=full", "--chunk", 2])
         for i, prompt in enumerate(prompts):
             alone, _, _ = self.run("off", prompt, steps=60)
             same_bits(self.report, f"sequence {i} of a batch", together[f"p{i}.generated_logits"], alone["generated_logits"])

@@ -117,6 +117,11 @@ private:
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
     command
+        .add_option("--sequences", model.sequences,
+                    "Also generate so many sequences side by side; a list")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber);
+    command
         .add_option("--prompt-tokens", model.promptTokens,
                     "Tokens of the measured prompt")
         ->capture_default_str()
@@ -126,11 +131,19 @@ private:
   void addKernelOptions(CLI::App &command) {
     KernelBenchOptions &kernels = options.kernels;
     addModelSource(command, kernels.model, kernels.weights, kernels.generate);
+    CLI::Option *sequences =
+        command
+            .add_option("--sequences", kernels.sequences,
+                        "Sequences that decode side by side")
+            ->capture_default_str()
+            ->check(CLI::PositiveNumber);
     command
         .add_option("--report", kernels.report,
                     "What dsflash-compile --report wrote of this model: the "
-                    "work of its kernels")
-        ->type_name("F.json");
+                    "work of its kernels in a prompt and in a step of one "
+                    "sequence")
+        ->type_name("F.json")
+        ->excludes(sequences);
   }
 
   CLI::App app{"Measures this machine and compiled models.", "dsflash-bench"};

@@ -43,6 +43,85 @@ TEST(DraftSchedule, EqualsASearchOverAllLengths) {
   }
 }
 
+TEST(DraftSchedule, RunningMedian) {
+  RunningMedian median;
+  median.add(5);
+  EXPECT_EQ(median.value(), 5);
+  for (double value : {1, 900, 2, 3})
+    median.add(value);
+  EXPECT_EQ(median.value(), 3);
+  // Only the last nine count.
+  for (int i = 0; i < 9; ++i)
+    median.add(40 + i);
+  EXPECT_EQ(median.value(), 44);
+  EXPECT_EQ(median.count(), 14);
+}
+
+/// Plays steps that take `costs` for each sequence.
+class Player {
+public:
+  using Step = DraftSchedule::Step;
+  explicit Player(int64_t width) : width(width), schedule(width) {}
+
+  Step play(int64_t sequences, const StepCosts &costs) {
+    Step step = schedule.next(sequences);
+    int64_t drafts = step == Step::Plain ? 0 : width;
+    schedule.record(drafts * sequences,
+                    step == Step::Plain ? 0 : costs.draft * double(sequences),
+                    costs.verify(drafts) * double(sequences));
+    return step;
+  }
+  int64_t count(Step step, int steps, int64_t sequences,
+                const StepCosts &costs) {
+    int64_t found = 0;
+    for (int i = 0; i < steps; ++i)
+      found += play(sequences, costs) == step;
+    return found;
+  }
+
+  int64_t width;
+  DraftSchedule schedule;
+};
+
+TEST(DraftSchedule, MeasuresTheFirstSteps) {
+  Player player(4);
+  StepCosts costs{0.5, 2, 0.25};
+  EXPECT_EQ(player.count(Player::Step::Plain, 6, 1, costs), 3);
+  EXPECT_EQ(player.play(1, costs), Player::Step::Scheduled);
+  EXPECT_DOUBLE_EQ(player.schedule.costs().draft, 0.5);
+  EXPECT_DOUBLE_EQ(player.schedule.costs().row, 2);
+  EXPECT_DOUBLE_EQ(player.schedule.costs().extraRow, 0.25);
+  // Steps of another number of sequences are measured anew, for each sequence.
+  costs = {0.2, 0.5, 0.3};
+  EXPECT_EQ(player.count(Player::Step::Plain, 6, 3, costs), 3);
+  EXPECT_NEAR(player.schedule.costs().draft, 0.2, 1e-12);
+  EXPECT_NEAR(player.schedule.costs().extraRow, 0.3, 1e-12);
+}
+
+TEST(DraftSchedule, OneSlowStepChangesNothing) {
+  Player player(4);
+  StepCosts usual{0.5, 2, 0.25}, slow{50, 200, 25};
+  player.play(1, slow);
+  player.count(Player::Step::Plain, 5, 1, usual);
+  EXPECT_DOUBLE_EQ(player.schedule.costs().row, 2);
+  EXPECT_DOUBLE_EQ(player.schedule.costs().draft, 0.5);
+  player.play(1, slow);
+  EXPECT_EQ(player.play(1, usual), Player::Step::Scheduled);
+}
+
+TEST(DraftSchedule, KindsThatWereNotSeenAreMeasuredAgain) {
+  Player player(4);
+  StepCosts worth{0.5, 2, 0.25}, useless{3, 1, 1};
+  player.count(Player::Step::Plain, 6, 1, worth);
+  EXPECT_EQ(player.count(Player::Step::Plain, 650, 1, worth), 10);
+  player = Player(4);
+  player.count(Player::Step::Plain, 6, 1, useless);
+  EXPECT_EQ(player.count(Player::Step::Whole, 650, 1, useless), 10);
+  // Costs that were measured under load are forgotten.
+  player.count(Player::Step::Plain, 5 * 65, 1, worth);
+  EXPECT_GT(player.count(Player::Step::Scheduled, 100, 1, worth), 90);
+}
+
 TEST(DraftSchedule, DraftsThatCannotPay) {
   EXPECT_TRUE(isWorthDrafting(5, {1, 1, 0.5}));
   EXPECT_FALSE(isWorthDrafting(5, {1, 1, 1}));

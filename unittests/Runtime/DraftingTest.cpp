@@ -33,6 +33,29 @@ protected:
   }
 };
 
+/// Tells times at which parts of a step would take these seconds. The loop
+/// looks before it drafts, before it verifies and at the end.
+class FakeClock {
+public:
+  FakeClock(const ModelRunner &runner, const StepCosts &costs)
+      : runner(runner), costs(costs) {}
+
+  double operator()() {
+    if (looks % 3 == 1)
+      time += costs.draft;
+    if (looks % 3 == 2)
+      time += costs.verify(runner.rowCount() - 1);
+    ++looks;
+    return time;
+  }
+
+private:
+  const ModelRunner &runner;
+  const StepCosts &costs;
+  double time = 100;
+  int looks = 0;
+};
+
 SamplingOptions greedyOptions() {
   SamplingOptions options;
   options.temperature = 0;
@@ -83,6 +106,37 @@ TEST_F(DraftingTest, MixedRowsInOneCall) {
       EXPECT_EQ(std::vector<float>(logits, logits + kVocab), fakeLogits(text));
     }
   }
+}
+
+// The steps of some sequences and the prompts of others in the same calls.
+TEST_F(DraftingTest, StepsBesidePrompts) {
+  openRunner();
+  std::vector<int32_t> prompt = {0, 50, 51}, other;
+  for (int32_t i = 0; i < 40; ++i)
+    other.push_back(i * 5);
+  std::vector<int32_t> text = fakeGreedy(prompt, 1);
+  DecodeState one = start(prompt, text[0], greedyOptions());
+  DecodeState two = start({}, 0, greedyOptions(), 1);
+  DraftingLoop loop(*runner, 3);
+  for (size_t read = 0; read < other.size(); read += 8) {
+    Status status = loop.step({&one}, {{&two.session, &other[read], 8, 1}});
+    ASSERT_TRUE(status.ok()) << status.str();
+    EXPECT_EQ(
+        std::vector<float>(runner->logits(1, 0), runner->logits(1, 0) + kVocab),
+        fakeLogits({other.begin(), other.begin() + long(read) + 8}));
+    text.insert(text.end(), one.gained.begin(), one.gained.end());
+  }
+  EXPECT_EQ(text, fakeGreedy(prompt, int(text.size())));
+  EXPECT_GT(text.size(), 8u);
+  // The draft layers have seen the prompt.
+  std::vector<int32_t> next = fakeGreedy(other, 1);
+  two.last = next[0];
+  for (int step = 0; step < 5; ++step) {
+    Status status = loop.step({&one, &two});
+    ASSERT_TRUE(status.ok()) << status.str();
+    next.insert(next.end(), two.gained.begin(), two.gained.end());
+  }
+  EXPECT_EQ(next, fakeGreedy(other, int(next.size())));
 }
 
 TEST_F(DraftingTest, BadTokensNameTheirPosition) {
@@ -275,7 +329,8 @@ TEST_F(DraftingTest, ScheduledSamplingIsUnbiased) {
   int32_t likely = argmax(first.data(), kVocab);
   Sampler(options).distribution(fakeLogits({0, 50, 51, 52, likely}).data(),
                                 kVocab, second);
-  DraftingLoop loop(*runner, 4, StepCosts{1, 1, 0.4});
+  StepCosts costs{1, 1, 0.4};
+  DraftingLoop loop(*runner, 4, FakeClock(*runner, costs));
   constexpr int draws = 30000;
   std::vector<int> firstCounts(kVocab), secondCounts(kVocab);
   int seconds = 0;
@@ -323,13 +378,28 @@ TEST_F(DraftingTest, NoDraftsAtTheEndOfThePositions) {
   EXPECT_EQ(loop.counts().steps, 4);
 }
 
-TEST_F(DraftingTest, MeasuresItsCosts) {
+// Drafts that pay at first and then do not, and the other way round: the loop
+// follows what its steps take.
+TEST_F(DraftingTest, FollowsCostsThatChange) {
   openRunner();
-  Result<StepCosts> costs = measureStepCosts(*runner, 5);
-  ASSERT_TRUE(costs.ok()) << costs.status().str();
-  EXPECT_GT(costs->draft, 0);
-  EXPECT_GT(costs->row, 0);
-  EXPECT_GE(costs->extraRow, 0);
+  StepCosts cheap{0.1, 1, 0}, dear{9, 1, 1}, costs = cheap;
+  int32_t first = fakeGreedy({0, 50, 51}, 1)[0];
+  DecodeState state = start({0, 50, 51}, first, greedyOptions());
+  DraftingLoop loop(*runner, 5, FakeClock(*runner, costs));
+  auto gainOf = [&](int steps) {
+    int64_t before = loop.counts().gained;
+    for (int step = 0; step < steps; ++step)
+      EXPECT_TRUE(loop.step({&state}).ok());
+    return double(loop.counts().gained - before) / steps;
+  };
+  gainOf(6); // measures
+  EXPECT_GT(gainOf(30), 2);
+  costs = dear;
+  gainOf(40);
+  EXPECT_LT(gainOf(30), 1.2);
+  costs = cheap;
+  gainOf(5 * 64); // a block is tried again now and then
+  EXPECT_GT(gainOf(30), 2);
 }
 
 // Whatever the lengths, the greedy text is that of plain decoding.
@@ -338,8 +408,9 @@ TEST_F(DraftingTest, ScheduledGreedyTextEqualsPlainDecoding) {
   std::vector<int32_t> prompt = {0, 50, 51};
   std::vector<int32_t> expected = fakeGreedy(prompt, 500);
   for (double extraRow : {0.0, 0.2, 0.6, 2.0}) {
+    StepCosts costs{1, 1, extraRow};
     DecodeState state = start(prompt, expected[0], greedyOptions());
-    DraftingLoop loop(*runner, 5, StepCosts{1, 1, extraRow});
+    DraftingLoop loop(*runner, 5, FakeClock(*runner, costs));
     std::vector<int32_t> text = {expected[0]};
     while (text.size() < 500) {
       ASSERT_TRUE(loop.step({&state}).ok());

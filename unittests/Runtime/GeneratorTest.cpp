@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace dsflash;
@@ -90,6 +91,29 @@ TEST_F(GeneratorTest, BatchEqualsAlone) {
       for (size_t i = 0; i < prompts.size(); ++i)
         EXPECT_EQ(batch[i].tokens, generate({prompts[i]})[0].tokens);
     }
+  }
+}
+
+// Whoever has read its prompt generates while others still read.
+TEST_F(GeneratorTest, ShortPromptsDoNotWaitForLongOnes) {
+  openRunner();
+  Prompts prompts = {std::vector<int32_t>(200, 77), {0, 9}};
+  options.chunk = 10;
+  std::vector<int64_t> order;
+  GenerationCallbacks callbacks;
+  callbacks.token = [&](int64_t sequence, int32_t) {
+    order.push_back(sequence);
+  };
+  for (int64_t width : {0, 4}) {
+    options.draftWidth = width;
+    order.clear();
+    std::vector<SequenceResult> results = generate(prompts, callbacks);
+    for (size_t i = 0; i < prompts.size(); ++i)
+      EXPECT_EQ(results[i].tokens, fakeGreedy(prompts[i], 20));
+    // 20 calls read the long prompt; the short one needs fewer to end.
+    EXPECT_EQ(std::count(order.begin(), order.begin() + 20, 1), width ? 20 : 19)
+        << width;
+    EXPECT_LT(stats.timeToFirstToken, stats.promptSeconds);
   }
 }
 

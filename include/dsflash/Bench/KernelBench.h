@@ -28,6 +28,8 @@ struct KernelBenchOptions {
   std::string report;
   /// Decode steps to average over.
   int64_t generate = 16;
+  /// How many sequences decode side by side. The report knows of one only.
+  int64_t sequences = 1;
   /// 0: one a core.
   int threads = 0;
 };

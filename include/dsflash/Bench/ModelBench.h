@@ -26,6 +26,8 @@ struct ModelBenchOptions {
   std::string weights;
   /// Tokens before the measured ones.
   std::vector<int64_t> contexts = {0};
+  /// How many sequences generate side by side, to be compared with one.
+  std::vector<int64_t> sequences;
   int64_t promptTokens = 512;
   int64_t generate = 16;
   /// 0: one a core.
@@ -50,6 +52,13 @@ struct ModelBench {
     double prompt = 0;
     double generate = 0;
   };
+  /// Sequences that share their calls.
+  struct Batch {
+    int64_t context = 0;
+    int64_t sequences = 0;
+    double generate = 0; ///< tokens a second, of all together
+    double gain = 0;     ///< that of one sequence is 1
+  };
   /// Resident memory of the process that no file backs, and what the model says
   /// it needs, in bytes.
   struct Memory {
@@ -61,6 +70,7 @@ struct ModelBench {
   TokenWork work;
   MachineLimits limits;
   std::vector<Speed> speeds;
+  std::vector<Batch> batches;
   Memory memory;
   /// From before the model is opened to the first token behind a prompt of
   /// eight.

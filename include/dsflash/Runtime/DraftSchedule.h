@@ -8,13 +8,14 @@
 #ifndef DSFLASH_RUNTIME_DRAFTSCHEDULE_H
 #define DSFLASH_RUNTIME_DRAFTSCHEDULE_H
 
-#include "dsflash/Runtime/ModelRunner.h"
-
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace dsflash {
 
-/// Seconds that the parts of a step take.
+/// Seconds that the parts of a step take for each of its sequences.
 struct StepCosts {
   double draft = 0;    ///< a block of drafts
   double row = 0;      ///< verification of the last token alone
@@ -25,9 +26,6 @@ struct StepCosts {
   }
 };
 
-/// Measures a model on a sequence of its own.
-Result<StepCosts> measureStepCosts(ModelRunner &runner, int64_t width);
-
 /// How many of the drafts to verify: what maximizes (1 + S_1 + .. + S_L) /
 /// (draft + verify(L)), where S_k, the survival, is the product of the first k
 /// confidences. Whether a draft is among them depends on confidences that were
@@ -37,6 +35,52 @@ int64_t verifiedLength(const std::vector<float> &confidences,
 
 /// Whether drafting can gain anything, even if all drafts were accepted.
 bool isWorthDrafting(int64_t width, const StepCosts &costs);
+
+/// The median of the last few values.
+class RunningMedian {
+public:
+  void add(double value);
+  /// At least one value was added.
+  double value() const;
+  int64_t count() const { return added; }
+
+private:
+  static constexpr size_t kWindow = 9;
+  std::array<double, kWindow> values{};
+  int64_t added = 0;
+};
+
+/// What the steps of a run verify. Costs are those of its own steps: at the
+/// start, and whenever the number of sequences changes, it measures a few steps
+/// without drafts and a few with whole blocks in turn, later one of a kind
+/// that was not seen for long. Which steps these are depends on no token.
+class DraftSchedule {
+public:
+  enum class Step {
+    Plain,     ///< draft nothing
+    Scheduled, ///< verify verifiedLength drafts
+    Whole      ///< verify all drafts
+  };
+
+  /// `width` drafts in a block.
+  explicit DraftSchedule(int64_t width) : width(width) {}
+
+  /// What the next step of so many sequences is.
+  Step next(int64_t sequences);
+  /// What it took: to draft, if it did, and to verify so many drafts of all
+  /// its sequences together.
+  void record(int64_t drafts, double draftSeconds, double verifySeconds);
+
+  /// Of the steps so far; there was one of each kind.
+  StepCosts costs() const;
+
+private:
+  int64_t width;
+  int64_t sequences = 0;
+  RunningMedian draft, row, extraRow;
+  /// Steps since a step was measured without drafts, and with.
+  int64_t sincePlain = 0, sinceDrafts = 0;
+};
 
 } // namespace dsflash
 

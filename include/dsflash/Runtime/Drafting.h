@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <vector>
 
 namespace dsflash {
@@ -55,15 +54,23 @@ Result<DraftBlock> draftGreedy(ModelRunner &runner, Session &session,
 
 class DraftingLoop {
 public:
-  /// Drafts up to `width` tokens a step, at most dsf_module.draft_block; with
-  /// 0 the draft layers need not have seen the sequences. With `costs` only
-  /// drafts that are worth their rows are verified, without them all.
-  DraftingLoop(ModelRunner &runner, int64_t width,
-               std::optional<StepCosts> costs = std::nullopt);
+  /// Seconds since some moment.
+  using Clock = std::function<double()>;
 
-  /// One step for every sequence, in shared calls. Errors: logits that hold no
-  /// token, a sequence at max_positions, a failure of compiled code.
-  Status step(const std::vector<DecodeState *> &states);
+  /// Drafts up to `width` tokens a step, at most dsf_module.draft_block; with
+  /// 0 the draft layers need not have seen the sequences.
+  DraftingLoop(ModelRunner &runner, int64_t width);
+  /// Verifies only drafts that are worth their rows, by a schedule of what its
+  /// steps cost.
+  DraftingLoop(ModelRunner &runner, int64_t width, Clock clock);
+
+  /// One step for every sequence, in shared calls. The next tokens of `prompts`
+  /// are rows of the same forward call; their results are inputs of the runner
+  /// behind those of the states, and the draft layers see them too. Errors:
+  /// logits that hold no token, a sequence at max_positions, a failure of
+  /// compiled code.
+  Status step(const std::vector<DecodeState *> &states,
+              const std::vector<SequenceInput> &prompts = {});
 
   const StepCounts &counts() const { return total; }
 
@@ -75,9 +82,12 @@ private:
     std::vector<std::vector<float>> distributions;
   };
 
+  using Kind = DraftSchedule::Step;
+
   bool canDraft(const Session &session) const;
-  Status propose(const std::vector<DecodeState *> &states);
-  Status verify(const std::vector<DecodeState *> &states);
+  Status propose(const std::vector<DecodeState *> &states, Kind kind);
+  Status verify(const std::vector<DecodeState *> &states,
+                const std::vector<SequenceInput> &prompts);
   /// Takes what each sequence gains from the verified rows; `kept` becomes the
   /// rows of each that stay.
   Status acceptAll(const std::vector<DecodeState *> &states,
@@ -90,7 +100,9 @@ private:
 
   ModelRunner &runner;
   int64_t width;
-  std::optional<StepCosts> costs;
+  /// Empty without a schedule.
+  Clock clock;
+  DraftSchedule schedule;
   StepCounts total;
   std::vector<Proposal> proposals;
   std::vector<float> target, residual;

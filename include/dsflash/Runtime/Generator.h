@@ -1,7 +1,8 @@
 //===- Generator.h - Prompts to text ----------------------------*- C++ -*-===//
 //
-// Reads the prompts in chunks, then generates all sequences side by side until
-// each has met its end token, a stop text or its length.
+// Serves sequences side by side until each has met its end token, a stop text
+// or its length: the prompts are read in chunks, and whoever has read its own
+// generates while the others still read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,9 +37,9 @@ struct GenerationOptions {
   int64_t chunk = 512;
   /// Drafts a step, at most draft_block of the model; 0: none.
   int64_t draftWidth = 0;
-  /// Verify only the drafts that are worth it, by what steps cost when they
-  /// are measured before the first one, and draft nothing if that cannot pay.
-  /// Then the draws of a seed depend on the machine; greedy text does not.
+  /// Verify only the drafts that are worth it, by what the steps so far cost,
+  /// and draft nothing if that cannot pay. Then the draws of a seed depend on
+  /// the machine; greedy text does not.
   bool scheduleDrafts = false;
   /// A trace sees every layer of every token, whatever is said here.
   Prefill prefill = Prefill::Exact;
@@ -112,6 +113,10 @@ private:
     /// Best token behind the prompt.
     int32_t bestFirst = 0;
     bool finished = false;
+
+    bool isRead() const {
+      return promptRead == int64_t(result.promptTokens.size());
+    }
   };
 
   Status checkPrompts(const std::vector<std::vector<int32_t>> &prompts) const;
@@ -119,26 +124,31 @@ private:
   Result<Session> createSession(int64_t index) const;
   /// Computes what all prompts begin with in the first sequence and forks it.
   Status readSharedPrefix();
-  Status readPrompts();
+  /// Advances all sequences until they are finished.
+  Status serve();
   bool readsInPhases() const {
     return options.prefill != Prefill::Full && runner.hasPhases() && !trace;
   }
-  /// Reads up to `limit` tokens of each prompt in one call.
-  Status readChunk(const std::vector<Sequence *> &batch, int64_t limit);
-  /// The same in phases: the encoder, and the decoder behind whole prompts.
-  Status readChunkInPhases(const std::vector<Sequence *> &batch,
-                           const std::vector<SequenceInput> &inputs);
+  /// The next chunk of up to `limit` tokens of each prompt that is being read
+  /// and a decode step of the others: in one call, where the prompts are not
+  /// read in phases.
+  Status advance(const std::vector<Sequence *> &reading, int64_t limit,
+                 const std::vector<Sequence *> &decoding);
+  /// A chunk in phases: the encoder, and the decoder behind whole prompts.
+  Status readInPhases(const std::vector<Sequence *> &batch,
+                      const std::vector<SequenceInput> &inputs);
   /// The next tokens of each prompt.
   std::vector<SequenceInput> nextChunks(const std::vector<Sequence *> &batch,
                                         int64_t limit) const;
   /// Takes the results of a chunk; draws the first token behind a whole prompt.
   Status finishChunk(Sequence &sequence, size_t input, int64_t count,
                      int64_t outputs);
-  /// Once the prompt is read: the first draft block behind it.
-  Status traceDrafts(Sequence &sequence);
-  Status decode();
-  /// The loop of the decode steps, by the options.
-  Result<DraftingLoop> createLoop();
+  /// After a chunk of so many tokens: the first draft block behind each prompt
+  /// that is read.
+  Status traceDrafts(const std::vector<Sequence *> &batch,
+                     const std::vector<int64_t> &counts);
+  void takeGained(Sequence &sequence);
+  void noteProgress();
   bool isInterrupted() const {
     return callbacks.interrupted && callbacks.interrupted();
   }
@@ -156,9 +166,12 @@ private:
   GenerationCallbacks callbacks;
   Trace *trace;
   const dsf_module &module;
+  std::optional<DraftingLoop> loop;
   std::optional<Continuation> before;
   std::vector<Sequence> sequences;
   Statistics stats;
+  /// When the run and its first decode step began.
+  double started = 0, decodeStarted = 0;
 };
 
 } // namespace dsflash

@@ -76,6 +76,8 @@ public:
   /// the sessions. Errors: an id outside the vocabulary or a sequence beyond
   /// max_positions (nothing was run then), a failure of compiled code.
   Status forward(const std::vector<SequenceInput> &inputs);
+  /// Rows of the last call that computed positions.
+  int64_t rowCount() const { return rows.rows(); }
   /// Whether prompts can be read in phases.
   bool hasPhases() const { return exec->hasEntry(Entry::Prompt); }
   /// Runs the encoder over new tokens of all sequences and appends them; what

@@ -21,7 +21,10 @@ struct Statistics {
   int64_t reusedTokens = 0;
   int64_t generatedTokens = 0;
   double loadSeconds = 0;
+  /// Until all prompts were read.
   double promptSeconds = 0;
+  /// From the first decode step on. In a batch some generate while others still
+  /// read, so that both times may overlap.
   double generateSeconds = 0;
   /// From the start of the prompt.
   double timeToFirstToken = 0;
