@@ -3,6 +3,7 @@
 #ifndef DSFLASH_LIB_BENCH_LOADEDMODEL_H
 #define DSFLASH_LIB_BENCH_LOADEDMODEL_H
 
+#include "dsflash/Model/ModelConfig.h"
 #include "dsflash/Runtime/ModelRunner.h"
 
 #include <chrono>
@@ -39,7 +40,19 @@ struct LoadedModel {
                                   const std::string &weights, int threads);
 };
 
-/// One sequence of random tokens, or several behind the same random ones.
+/// Bytes that a sequence of so many positions has written.
+int64_t sessionBytes(const Model &model, int64_t positions);
+
+/// The config beside the weights of a model; `weights` may be empty. Error:
+/// none can be read there.
+Result<ModelConfig> configOf(const Model &model, const std::string &weights);
+
+/// Ids in [0, vocab).
+std::vector<int32_t> randomTokens(std::mt19937_64 &random, int64_t count,
+                                  int64_t vocab);
+
+/// One sequence of tokens, random ones unless others are given; or several
+/// behind the same ones.
 class RandomSequence {
 public:
   /// Prompt tokens in one call, as dsflash-run reads them.
@@ -49,6 +62,8 @@ public:
 
   int64_t length() const { return sessions.front().length(); }
 
+  /// Reads these tokens; the last one gets logits.
+  Status read(const std::vector<int32_t> &ids);
   /// Reads `count` random tokens; the last one gets logits.
   Status read(int64_t count);
   /// Goes on as so many sequences, each with a random token of its own.
@@ -61,7 +76,6 @@ private:
     sessions.push_back(std::move(session));
   }
   int64_t vocab() const { return runner.model().module().vocab_size; }
-  int32_t randomToken() { return int32_t(random() % uint64_t(vocab())); }
   /// The next tokens of the first sequence.
   Status forward(const std::vector<int32_t> &ids, bool wantsLogits);
   /// The next token of every sequence.
