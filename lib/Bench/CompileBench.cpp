@@ -15,8 +15,6 @@ namespace {
 
 /// Passes below this part of the whole share a row of the table.
 constexpr double kSmallPart = 0.01;
-/// The report of a large model has more values than other files.
-constexpr size_t kReportValues = size_t(1) << 20;
 
 /// One run of the compiler with an empty cache.
 struct ColdRun {
@@ -74,14 +72,18 @@ private:
     Result<double> seconds = compile(cache, {"--report=" + path});
     if (!seconds)
       return seconds.status();
-    Result<json> report = readJsonFile(path, kReportValues);
+    ColdRun run{*seconds, {}, {}};
+    auto addStage = [&](const std::string &, const json &row) {
+      run.stages.push_back({row["name"], row["seconds"], row["operations"]});
+    };
+    auto addPass = [&](const std::string &, const json &row) {
+      run.passes.push_back({row["stage"], row["name"], row["seconds"]});
+    };
+    constexpr json::value_t kList = json::value_t::array;
+    Result<json> report = readJsonFile(
+        path, {{{"stages"}, kList, addStage}, {{"passes"}, kList, addPass}});
     if (!report)
       return report.status();
-    ColdRun run{*seconds, {}, {}};
-    for (const json &row : report->at("stages"))
-      run.stages.push_back({row["name"], row["seconds"], row["operations"]});
-    for (const json &row : report->at("passes"))
-      run.passes.push_back({row["stage"], row["name"], row["seconds"]});
     std::sort(
         run.passes.begin(), run.passes.end(),
         [](const auto &a, const auto &b) { return a.seconds > b.seconds; });

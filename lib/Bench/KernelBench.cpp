@@ -74,13 +74,8 @@ using WorkTable = std::map<std::pair<std::string, std::string>, Work>;
 
 /// The kernels of the compiler's report whose work it knows.
 Result<WorkTable> readReport(const std::string &path) {
-  Result<json> report = readJsonFile(path);
-  if (!report)
-    return report.status();
-  if (!report->is_object() || !(*report)["kernels"].is_array())
-    return Status::error(path, "has no list \"kernels\"");
   WorkTable table;
-  for (const json &row : (*report)["kernels"]) {
+  auto addKernel = [&](const std::string &, const json &row) {
     auto has = [&](const char *key, bool (json::*isType)() const noexcept) {
       return row.is_object() && row.contains(key) && (row[key].*isType)();
     };
@@ -90,7 +85,13 @@ Result<WorkTable> readReport(const std::string &path) {
       table[{row["name"], row["phase"]}] = {
           row["bytes_read"].get<double>() + row["bytes_written"].get<double>(),
           row["flops"].get<double>()};
-  }
+  };
+  Result<json> report =
+      readJsonFile(path, {{{"kernels"}, json::value_t::array, addKernel}});
+  if (!report)
+    return report.status();
+  if (!report->is_object() || !report->contains("kernels"))
+    return Status::error(path, "has no list \"kernels\"");
   return table;
 }
 

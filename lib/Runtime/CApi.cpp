@@ -184,17 +184,9 @@ dsf_status dsf_session::generate(std::vector<int32_t> &ids) {
 }
 
 Status dsf_session::decode() {
-  if (!loop) {
-    std::optional<StepCosts> costs;
-    if (schedulesDrafts && drafts > 0) {
-      Result<StepCosts> measured = measureStepCosts(*runner, drafts);
-      if (!measured)
-        return measured.status();
-      costs = *measured;
-    }
-    bool pays = !costs || isWorthDrafting(drafts, *costs);
-    loop.emplace(*runner, pays ? drafts : 0, costs);
-  }
+  if (!loop)
+    loop.emplace(*runner, drafts,
+                 schedulesDrafts ? secondsNow : DraftingLoop::Clock());
   state.last = waiting[0];
   int64_t before = length();
   if (Status status = loop->step({&state}); !status)

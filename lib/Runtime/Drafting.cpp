@@ -3,6 +3,7 @@
 #include "dsflash/Runtime/Drafting.h"
 
 #include <algorithm>
+#include <chrono>
 
 using namespace dsflash;
 
@@ -51,6 +52,12 @@ Result<std::vector<Drafts>> draftBlocks(ModelRunner &runner,
 }
 
 } // namespace
+
+double dsflash::secondsNow() {
+  std::chrono::duration<double> time =
+      std::chrono::steady_clock::now().time_since_epoch();
+  return time.count();
+}
 
 Result<DraftBlock> dsflash::draftGreedy(ModelRunner &runner, Session &session,
                                         int32_t token) {

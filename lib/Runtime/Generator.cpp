@@ -3,20 +3,9 @@
 #include "dsflash/Runtime/Generator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
 using namespace dsflash;
-
-namespace {
-
-double secondsNow() {
-  std::chrono::duration<double> time =
-      std::chrono::steady_clock::now().time_since_epoch();
-  return time.count();
-}
-
-} // namespace
 
 const char *dsflash::finishReasonName(FinishReason reason) {
   switch (reason) {

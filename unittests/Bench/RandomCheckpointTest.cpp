@@ -51,8 +51,8 @@ TEST_F(RandomCheckpointTest, FitsItsConfigInShards) {
   EXPECT_TRUE(checkWeights(*config, *index).ok());
   EXPECT_GT(index->files().size(), 1u);
   int64_t bytes = 0;
-  for (const auto &[name, entry] : index->tensors())
-    bytes += int64_t(entry.tensor.size());
+  for (const CheckpointIndex::Entry &entry : index->tensors())
+    bytes += int64_t(entry.tensor->size());
   EXPECT_EQ(bytes, reported);
 
   Result<Tokenizer> tokenizer = Tokenizer::load(folder / "tokenizer.json");

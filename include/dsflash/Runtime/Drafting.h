@@ -52,16 +52,18 @@ struct DraftBlock {
 Result<DraftBlock> draftGreedy(ModelRunner &runner, Session &session,
                                int32_t token);
 
+/// Seconds since some moment.
+double secondsNow();
+
 class DraftingLoop {
 public:
-  /// Seconds since some moment.
   using Clock = std::function<double()>;
 
   /// Drafts up to `width` tokens a step, at most dsf_module.draft_block; with
   /// 0 the draft layers need not have seen the sequences.
   DraftingLoop(ModelRunner &runner, int64_t width);
   /// Verifies only drafts that are worth their rows, by a schedule of what its
-  /// steps cost.
+  /// steps cost in seconds of the clock (secondsNow, but in tests).
   DraftingLoop(ModelRunner &runner, int64_t width, Clock clock);
 
   /// One step for every sequence, in shared calls. The next tokens of `prompts`
