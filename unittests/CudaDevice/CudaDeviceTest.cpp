@@ -96,7 +96,7 @@ protected:
   }
 
   static constexpr dsf_kernel kernels[] = {
-      {"count", 32, 0, 32}, {"past", 32, 0, 32}, {"missing", 32, 0, 32}};
+      {"count", 1, 0, 1 << 20}, {"past", 1, 0, 1 << 20}, {"missing", 1, 0, 1}};
   dsf_module module{};
   std::string log;
   std::unique_ptr<Device> device;

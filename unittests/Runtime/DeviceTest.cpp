@@ -26,8 +26,8 @@ constexpr const char *kCode = R"(
 )";
 
 dsf_module makeModule(const char *code) {
-  static const dsf_kernel kernels[] = {{"count", 32, 0, 32},
-                                       {"missing", 32, 0, 32}};
+  static const dsf_kernel kernels[] = {{"count", 1, 0, 1 << 20},
+                                       {"missing", 1, 0, 1}};
   dsf_module module{};
   module.device = "nvptx:sm_80";
   module.device_code = code;
