@@ -59,17 +59,26 @@ private:
     else if (name.rfind("random", 0) == 0) {
       options.order = simt::Order::Random;
       options.seed = std::strtoull(name.c_str() + 6, nullptr, 10);
-    } else
-      wrongOption =
-          "unknown option '" + name + "'; it has checks, reverse, randomSEED";
+    } else if (name.rfind("sm_", 0) == 0)
+      target = "nvptx:" + name;
+    else
+      wrongOption = "unknown option '" + name +
+                    "'; it has checks, reverse, randomSEED, sm_CHIP";
   }
 
-  static const char *load(void *user, const dsf_module *module) {
+  /// The first code, or that of the architecture that is wanted.
+  static const char *load(void *user, const dsf_module *module,
+                          const dsf_device_code **chosen) {
     auto *self = static_cast<SimtDevice *>(user);
     if (!self->wrongOption.empty())
       return self->fail(self->wrongOption);
+    for (int64_t i = module->code_count - 1; i >= 0; --i)
+      if (self->target.empty() || self->target == module->codes[i].target)
+        *chosen = &module->codes[i];
+    if (!*chosen)
+      return self->fail("the model has no code for " + self->target);
     Result<simt::Module> loaded =
-        simt::Module::load(self->device, module->device_code, "model.ptx");
+        simt::Module::load(self->device, (*chosen)->ptx, "model.ptx");
     if (!loaded)
       return self->report(loaded.status());
     self->module = std::move(*loaded);
@@ -164,7 +173,7 @@ private:
   simt::Device device;
   std::optional<simt::Module> module;
   std::map<void *, size_t> ranges; ///< that `reserve` mapped
-  std::string text, wrongOption;
+  std::string text, wrongOption, target;
 };
 
 } // namespace

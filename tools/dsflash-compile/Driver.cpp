@@ -51,13 +51,9 @@ static bool reportIfFailed(llvm::Error error) {
   return false;
 }
 
-template <typename TargetT>
-static std::optional<TargetT> parseTarget(const std::string &spec) {
-  auto parsed = TargetT::parse(spec);
-  if (parsed)
-    return *parsed;
-  reportError("--target: " + llvm::toString(parsed.takeError()));
-  return std::nullopt;
+static bool reportTarget(llvm::Error error) {
+  reportError("--target: " + llvm::toString(std::move(error)));
+  return false;
 }
 
 /// With kernels on a device the host's code only launches them, and runs
@@ -65,20 +61,45 @@ static std::optional<TargetT> parseTarget(const std::string &spec) {
 bool Driver::chooseTarget() {
   std::string host = options.target;
   if (NVPTXTarget::isSpec(host)) {
-    device = parseTarget<NVPTXTarget>(host);
-    if (!device)
-      return false;
-    kernelsOptions.device = host;
+    auto parsed = NVPTXTarget::parseList(host);
+    if (!parsed)
+      return reportTarget(parsed.takeError());
+    devices = std::move(*parsed);
+    kernelsOptions.device = StringRef(host).split(',').first.str();
     llvmOptions.device = host;
     host = "cpu:generic";
+    if (!choosePtxas())
+      return false;
   }
-  auto parsed = parseTarget<CPUTarget>(host);
+  auto parsed = CPUTarget::parse(host);
   if (!parsed)
-    return false;
+    return reportTarget(parsed.takeError());
   target = std::move(*parsed);
   llvmOptions.compiler = "dsflash " DSFLASH_VERSION;
   llvmOptions.triple = target.getTriple().str();
   llvmOptions.features = target.getFeatureList();
+  return true;
+}
+
+bool Driver::choosePtxas() {
+  bool embedsCubins = goesOn(Stage::Kernels) && !isDone(Stage::PTX) &&
+                      startsBefore(Stage::LLVM);
+  if (!isDone(Stage::Cubin) && (!embedsCubins || options.ptxas == "none"))
+    return true;
+  auto found = findPtxas(options.ptxas);
+  if (found) {
+    reportNote("cubins are made with " + *found);
+    ptxas = *found;
+    if (!isDone(Stage::Cubin))
+      llvmOptions.ptxas = ptxas;
+    return true;
+  }
+  std::string why = llvm::toString(found.takeError());
+  if (isDone(Stage::Cubin) || !options.ptxas.empty()) {
+    reportError("--ptxas: " + why);
+    return false;
+  }
+  reportNote("PTX without cubins: " + why);
   return true;
 }
 
@@ -291,21 +312,17 @@ bool Driver::writeAssembly() {
   });
 }
 
+/// Of the first target.
 bool Driver::writeDeviceCode() {
-  auto ptx = findDeviceCode(llvmText, options.input);
+  auto ptx = findPTX(llvmText, options.input, devices.front());
   if (!ptx)
     return reportIfFailed(ptx.takeError());
   if (!passStage(Stage::PTX, *ptx) || !isDone(Stage::Cubin))
     return !isDone(Stage::Cubin);
   return log.run(Stage::Cubin, [&](TimingScope &) {
-    auto ptxas = findPtxas();
-    if (!ptxas)
-      return reportIfFailed(ptxas.takeError());
-    auto cubin = assemblePTX(*ptxas, *ptx, *device);
-    if (!cubin)
-      return reportIfFailed(cubin.takeError());
-    reportNote("made with " + *ptxas);
-    return passStage(Stage::Cubin, *cubin);
+    auto cubin = assemblePTX(ptxas, *ptx, devices.front());
+    return cubin ? passStage(Stage::Cubin, *cubin)
+                 : reportIfFailed(cubin.takeError());
   });
 }
 
@@ -344,7 +361,8 @@ bool Driver::compile() {
     return false;
   bool wantsDeviceCode =
       isDone(Stage::PTX) || isDone(Stage::Cubin) || !options.dumpFolder.empty();
-  return !device || isDone(Stage::Asm) || !wantsDeviceCode || writeDeviceCode();
+  return devices.empty() || isDone(Stage::Asm) || !wantsDeviceCode ||
+         writeDeviceCode();
 }
 
 //===----------------------------------------------------------------------===//
@@ -370,6 +388,14 @@ std::optional<CacheKey> Driver::makeKey() {
   made.add("kernels pipeline", print(kernelsOptions));
   made.add("llvm pipeline", print(llvmOptions));
   made.add("processor", target.getTuneCPU().str());
+  if (!llvmOptions.ptxas.empty()) {
+    auto version = getPtxasVersion(llvmOptions.ptxas);
+    if (!version) {
+      llvm::consumeError(version.takeError());
+      return std::nullopt;
+    }
+    made.add("ptxas", *version);
+  }
   made.add("toolchain", describeToolchain(*linker));
   return made;
 }

@@ -28,6 +28,8 @@ public:
 
 private:
   bool chooseTarget();
+  /// Finds the program that makes cubins; a model can do without.
+  bool choosePtxas();
   bool read();
   bool readConfig();
   bool readCheckpoint();
@@ -77,7 +79,9 @@ private:
   DiagnosticPrinter printer;
   mlir::MLIRContext context;
   mlir::dsflash::CPUTarget target;
-  std::optional<mlir::dsflash::NVPTXTarget> device;
+  /// Of GPUs; empty: kernels run on the host.
+  llvm::SmallVector<mlir::dsflash::NVPTXTarget> devices;
+  std::string ptxas; ///< that makes cubins; empty: none are made
   mlir::dsflash::PhasesPipelineOptions phasesOptions;
   mlir::dsflash::KernelsPipelineOptions kernelsOptions;
   mlir::dsflash::LLVMPipelineOptions llvmOptions;

@@ -28,9 +28,11 @@ constexpr const char *kCode = R"(
 dsf_module makeModule(const char *code) {
   static const dsf_kernel kernels[] = {{"count", 1, 0, 1 << 20},
                                        {"missing", 1, 0, 1}};
+  static dsf_device_code codes[1];
+  codes[0] = {"nvptx:sm_80", code, nullptr, 0};
   dsf_module module{};
-  module.device = "nvptx:sm_80";
-  module.device_code = code;
+  module.codes = codes;
+  module.code_count = 1;
   module.kernels = kernels;
   module.kernel_count = 2;
   return module;
@@ -103,7 +105,10 @@ TEST(Device, CheckedKernelsKeepToTheirMemory) {
 TEST(Device, OptionsBelongToTheDevice) {
   dsf_module module = makeModule(kCode);
   EXPECT_EQ(Device::open("simt:checks,fast", module).status().str(),
-            "simt: unknown option 'fast'; it has checks, reverse, randomSEED");
+            "simt: unknown option 'fast'; it has checks, reverse, randomSEED, "
+            "sm_CHIP");
+  EXPECT_EQ(Device::open("simt:sm_90a", module).status().str(),
+            "simt: the model has no code for nvptx:sm_90a");
 }
 
 // Kernel, architecture and cause (case 37); nothing runs behind a failure.

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define DSF_DEVICE_ABI_VERSION 3u
+#define DSF_DEVICE_ABI_VERSION 4u
 #define DSF_DEVICE_OPEN_SYMBOL "dsf_device_open"
 
 /* A device, used by one thread at a time. Functions give null, or what went
@@ -27,8 +27,9 @@ extern "C" {
 typedef struct dsf_device {
   uint32_t abi_version;
   void *user;
-  /* Takes that code of a module that fits the device best. */
-  const char *(*load)(void *user, const dsf_module *module);
+  /* Takes that code of a module that fits the device best, and tells which. */
+  const char *(*load)(void *user, const dsf_module *module,
+                      const dsf_device_code **chosen);
   /* New memory, 256-byte aligned and undefined, cheap enough for every call.
    * `access` (dsf_access) is what kernels do with it, `name` is for texts. */
   const char *(*allocate)(void *user, const char *name, int64_t bytes,

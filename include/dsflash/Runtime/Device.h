@@ -15,6 +15,9 @@ namespace dsflash {
 /// Names of devices, the host's first: "cpu, cuda, simt".
 std::string deviceNames();
 
+/// What a module has code for, "nvptx:sm_80, nvptx:sm_90a"; empty: the host.
+std::string deviceTargets(const dsf_module &module);
+
 class Device;
 
 /// Memory of a device, given back when this goes; the device outlives it.
@@ -82,6 +85,7 @@ private:
   std::string name;
   const dsf_module &module;
   const dsf_device *functions;
+  std::string target; ///< of the code that was taken
   Status failure;
 };
 

@@ -25,9 +25,11 @@ struct Opened {
   }
 };
 
-const char *load(void *user, const dsf_module *module) {
+const char *load(void *user, const dsf_module *module,
+                 const dsf_device_code **chosen) {
   auto *self = static_cast<Opened *>(user);
-  return Opened::report(user, self->device.load(self->options, *module));
+  return Opened::report(user,
+                        self->device.load(self->options, *module, chosen));
 }
 
 const char *allocate(void *user, const char *, int64_t bytes, uint32_t,
