@@ -34,9 +34,11 @@ struct LoadedModel {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<ModelRunner> runner;
 
-  /// `weights` may be empty, see Model::bindWeights.
+  /// `weights` may be empty, see Model::bindWeights; `device` as Device::open
+  /// takes it.
   static Result<LoadedModel> open(const std::string &path,
-                                  const std::string &weights, int threads);
+                                  const std::string &weights, int threads,
+                                  const std::string &device = "cpu");
 };
 
 /// One sequence of random tokens.

@@ -162,6 +162,11 @@ void Device::launch(int32_t kernel, int64_t items, const void *arguments,
         std::string("kernel '") + entry.name + "' for " + target, why);
 }
 
+std::string Device::statistics() const {
+  const char *text = functions->statistics(functions->user);
+  return text ? text : "";
+}
+
 Status Device::wait() {
   Status status = std::exchange(failure, Status());
   const char *why = functions->wait(functions->user);

@@ -91,9 +91,10 @@ llvm::Expected<std::string> mlir::dsflash::getPtxasVersion(StringRef ptxas) {
   return run(ptxas, {"--version"});
 }
 
-llvm::Expected<std::string>
-mlir::dsflash::assemblePTX(StringRef ptxas, StringRef ptx,
-                           const NVPTXTarget &target) {
+/// A run on a text; `take` gets the messages and the cubin.
+static llvm::Error
+assemble(StringRef ptxas, StringRef ptx, const NVPTXTarget &target,
+         llvm::function_ref<void(StringRef, std::string)> take) {
   auto source = makeFile(".ptx");
   if (!source)
     return source.takeError();
@@ -104,9 +105,66 @@ mlir::dsflash::assemblePTX(StringRef ptxas, StringRef ptx,
     return error;
   std::string architecture = ("-arch=" + target.getChip()).str();
   // Kernels in parallel.
-  auto done = run(ptxas, {"-O3", "--split-compile=0", architecture,
-                          source->path(), "-o", output->path()});
-  if (!done)
-    return done.takeError();
-  return output->read();
+  auto messages = run(ptxas, {"-O3", "--split-compile=0", architecture,
+                              source->path(), "-o", output->path(), "-v"});
+  if (!messages)
+    return messages.takeError();
+  take(*messages, output->read());
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string>
+mlir::dsflash::assemblePTX(StringRef ptxas, StringRef ptx,
+                           const NVPTXTarget &target) {
+  std::string cubin;
+  if (llvm::Error error =
+          assemble(ptxas, ptx, target, [&](StringRef, std::string bytes) {
+            cubin = std::move(bytes);
+          }))
+    return std::move(error);
+  return cubin;
+}
+
+llvm::Expected<llvm::StringMap<KernelResources>>
+mlir::dsflash::getKernelResources(StringRef ptxas, StringRef ptx,
+                                  const NVPTXTarget &target) {
+  llvm::StringMap<KernelResources> resources;
+  if (llvm::Error error =
+          assemble(ptxas, ptx, target, [&](StringRef messages, std::string) {
+            resources = parseResources(messages);
+          }))
+    return std::move(error);
+  return resources;
+}
+
+/// The number in front of `unit` in a line such as "Used 40 registers, 1024
+/// bytes smem"; 0 without one.
+static int64_t numberBefore(StringRef line, StringRef unit) {
+  int64_t number = 0;
+  if (line.contains(unit))
+    line.take_front(line.find(unit))
+        .rtrim()
+        .rsplit(' ')
+        .second.getAsInteger(10, number);
+  return number;
+}
+
+llvm::StringMap<KernelResources>
+mlir::dsflash::parseResources(StringRef messages) {
+  llvm::StringMap<KernelResources> resources;
+  StringRef kernel, function;
+  for (StringRef line : llvm::split(messages, '\n')) {
+    if (line.contains("Compiling entry function '"))
+      kernel = line.split('\'').second.split('\'').first;
+    else if (line.contains("Function properties for "))
+      function = line.split("Function properties for ").second.trim();
+    else if (line.contains("bytes spill stores") && function == kernel)
+      resources[kernel].spills = numberBefore(line, "bytes spill stores") +
+                                 numberBefore(line, "bytes spill loads");
+    else if (line.contains("Used ")) {
+      resources[kernel].registers = numberBefore(line, "registers");
+      resources[kernel].sharedMemory = numberBefore(line, "bytes smem");
+    }
+  }
+  return resources;
 }

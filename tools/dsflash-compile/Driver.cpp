@@ -14,7 +14,6 @@
 #include "dsflash/InitAll.h"
 #include "dsflash/Model/Checkpoint.h"
 #include "dsflash/Support/OutputFile.h"
-#include "dsflash/Target/DeviceCode.h"
 #include "dsflash/Target/NativeCode.h"
 #include "dsflash/Tokens/TokenMap.h"
 #include "dsflash/Transforms/AttributeNames.h"
@@ -78,28 +77,6 @@ bool Driver::chooseTarget() {
   llvmOptions.compiler = "dsflash " DSFLASH_VERSION;
   llvmOptions.triple = target.getTriple().str();
   llvmOptions.features = target.getFeatureList();
-  return true;
-}
-
-bool Driver::choosePtxas() {
-  bool embedsCubins = goesOn(Stage::Kernels) && !isDone(Stage::PTX) &&
-                      startsBefore(Stage::LLVM);
-  if (!isDone(Stage::Cubin) && (!embedsCubins || options.ptxas == "none"))
-    return true;
-  auto found = findPtxas(options.ptxas);
-  if (found) {
-    reportNote("cubins are made with " + *found);
-    ptxas = *found;
-    if (!isDone(Stage::Cubin))
-      llvmOptions.ptxas = ptxas;
-    return true;
-  }
-  std::string why = llvm::toString(found.takeError());
-  if (isDone(Stage::Cubin) || !options.ptxas.empty()) {
-    reportError("--ptxas: " + why);
-    return false;
-  }
-  reportNote("PTX without cubins: " + why);
   return true;
 }
 
@@ -312,20 +289,6 @@ bool Driver::writeAssembly() {
   });
 }
 
-/// Of the first target.
-bool Driver::writeDeviceCode() {
-  auto ptx = findPTX(llvmText, options.input, devices.front());
-  if (!ptx)
-    return reportIfFailed(ptx.takeError());
-  if (!passStage(Stage::PTX, *ptx) || !isDone(Stage::Cubin))
-    return !isDone(Stage::Cubin);
-  return log.run(Stage::Cubin, [&](TimingScope &) {
-    auto cubin = assemblePTX(ptxas, *ptx, devices.front());
-    return cubin ? passStage(Stage::Cubin, *cubin)
-                 : reportIfFailed(cubin.takeError());
-  });
-}
-
 bool Driver::compile() {
   const std::pair<Stage, std::function<void(OpPassManager &)>> steps[] = {
       {Stage::DSFlash, [](OpPassManager &) {}},
@@ -461,6 +424,8 @@ bool Driver::writeModel() {
 bool Driver::writeReport() {
   if (options.report.empty())
     return true;
+  if (!ptxas.empty() && !addResources())
+    return false;
   report["parameters"] = describeParameters(config);
   report.update(describeTimes(log));
   bool isPage = StringRef(options.report).ends_with(".html");

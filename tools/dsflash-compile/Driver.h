@@ -28,7 +28,7 @@ public:
 
 private:
   bool chooseTarget();
-  /// Finds the program that makes cubins; a model can do without.
+  /// Finds the program that makes cubins; a model can do without one.
   bool choosePtxas();
   bool read();
   bool readConfig();
@@ -60,6 +60,7 @@ private:
   bool writeModel();
   /// Writes model.so to `path`.
   dsflash::Status writeCode(const std::string &path);
+  bool addResources();
   bool writeReport();
 
   /// Keeps the text of a stage where it is wanted.

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define DSF_DEVICE_ABI_VERSION 4u
+#define DSF_DEVICE_ABI_VERSION 5u
 #define DSF_DEVICE_OPEN_SYMBOL "dsf_device_open"
 
 /* A device, used by one thread at a time. Functions give null, or what went
@@ -51,6 +51,9 @@ typedef struct dsf_device {
                         const void *arguments, int64_t argument_bytes);
   /* Returns when all that was launched is done. */
   const char *(*wait)(void *user);
+  /* What kernels did so far: a JSON array of an object for each, that has its
+   * "name"; null: the device does not count. Lives until the next call. */
+  const char *(*statistics)(void *user);
   void (*close)(void *user);
 } dsf_device;
 

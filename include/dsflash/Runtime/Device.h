@@ -74,6 +74,8 @@ public:
   /// Returns when all is done. Error: what went wrong since the last time,
   /// with the kernel's name.
   Status wait();
+  /// What the device counted, as JSON text (DeviceABI.h); empty: nothing.
+  std::string statistics() const;
 
 private:
   friend class DeviceBuffer;

@@ -5,6 +5,7 @@
 
 #include "dsflash/Target/NVPTXTarget.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace mlir::dsflash {
 
@@ -42,6 +43,21 @@ llvm::Expected<std::string> getPtxasVersion(llvm::StringRef ptxas);
 llvm::Expected<std::string> assemblePTX(llvm::StringRef ptxas,
                                         llvm::StringRef ptx,
                                         const NVPTXTarget &target);
+
+/// What one kernel takes of a multiprocessor, as ptxas -v says.
+struct KernelResources {
+  int64_t registers = 0; // of a thread
+  int64_t spills = 0; // bytes that its code stores and loads for want of more
+  int64_t sharedMemory = 0; // bytes, the static part
+};
+
+/// Of every entry of a PTX text. Error: what ptxas says.
+llvm::Expected<llvm::StringMap<KernelResources>>
+getKernelResources(llvm::StringRef ptxas, llvm::StringRef ptx,
+                   const NVPTXTarget &target);
+
+/// The same from the messages of ptxas -v.
+llvm::StringMap<KernelResources> parseResources(llvm::StringRef messages);
 
 } // namespace mlir::dsflash
 

@@ -63,6 +63,8 @@ const char *wait(void *user) {
   return Opened::report(user, Opened::of(user).wait());
 }
 
+const char *statistics(void *) { return nullptr; }
+
 void close(void *user) { delete static_cast<Opened *>(user); }
 
 } // namespace
@@ -82,6 +84,7 @@ extern "C" const dsf_device *dsf_device_open(const char *options) {
                    copy,
                    launch,
                    wait,
+                   statistics,
                    close};
   return &opened->table;
 }
