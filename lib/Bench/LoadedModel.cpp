@@ -15,7 +15,8 @@ double dsflash::median(std::vector<double> values) {
 }
 
 Result<LoadedModel> LoadedModel::open(const std::string &path,
-                                      const std::string &weights, int threads) {
+                                      const std::string &weights, int threads,
+                                      const std::string &device) {
   LoadedModel loaded;
   Result<std::unique_ptr<Model>> model = Model::open(path);
   if (!model)
@@ -23,9 +24,13 @@ Result<LoadedModel> LoadedModel::open(const std::string &path,
   loaded.model = std::move(*model);
   if (Status status = loaded.model->bindWeights(weights); !status)
     return status;
+  Result<std::unique_ptr<Device>> opened =
+      Device::open(device, loaded.model->module());
+  if (!opened)
+    return opened.status();
   loaded.pool = std::make_unique<ThreadPool>(threads);
   Result<std::unique_ptr<ModelRunner>> runner =
-      ModelRunner::create(*loaded.model, *loaded.pool);
+      ModelRunner::create(*loaded.model, *loaded.pool, std::move(*opened));
   if (!runner)
     return runner.status();
   loaded.runner = std::move(*runner);

@@ -35,9 +35,11 @@ struct LoadedModel {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<ModelRunner> runner;
 
-  /// `weights` may be empty, see Model::bindWeights.
+  /// `weights` may be empty, see Model::bindWeights; `device` as Device::open
+  /// takes it.
   static Result<LoadedModel> open(const std::string &path,
-                                  const std::string &weights, int threads);
+                                  const std::string &weights, int threads,
+                                  const std::string &device = "cpu");
 };
 
 /// Bytes that a sequence of so many positions has written.

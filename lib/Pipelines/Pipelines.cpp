@@ -74,7 +74,7 @@ void mlir::dsflash::buildLLVMPipeline(OpPassManager &passes,
   convert.device = options.device;
   addDSFlashToLLVMPasses(passes, convert);
   if (!options.device.empty())
-    passes.addPass(createSerializeDevicePass({options.device}));
+    passes.addPass(createSerializeDevicePass({options.device, options.ptxas}));
 }
 
 void mlir::dsflash::registerPipelines() {

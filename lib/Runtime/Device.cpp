@@ -60,6 +60,13 @@ std::string dsflash::deviceNames() {
   return names;
 }
 
+std::string dsflash::deviceTargets(const dsf_module &module) {
+  std::string targets;
+  for (int64_t i = 0; i < module.code_count; ++i)
+    targets.append(i ? ", " : "").append(module.codes[i].target);
+  return targets;
+}
+
 Result<std::unique_ptr<Device>> Device::open(const std::string &spec,
                                              const dsf_module &module) {
   size_t colon = std::min(spec.find(':'), spec.size());
@@ -73,7 +80,7 @@ Result<std::unique_ptr<Device>> Device::open(const std::string &spec,
                                          "' is not built into this runtime; "
                                          "it has " +
                                          deviceNames());
-  if (!module.device)
+  if (!module.code_count)
     return Status::error("--device", "the model was compiled for the cpu, not "
                                      "for '" +
                                          name + "'");
@@ -81,8 +88,11 @@ Result<std::unique_ptr<Device>> Device::open(const std::string &spec,
   if (!functions)
     return functions.status();
   std::unique_ptr<Device> device(new Device(name, module, *functions));
-  if (const char *why = (*functions)->load((*functions)->user, &module))
+  const dsf_device_code *chosen = nullptr;
+  if (const char *why =
+          (*functions)->load((*functions)->user, &module, &chosen))
     return Status::error(name, why);
+  device->target = chosen->target;
   return device;
 }
 
@@ -149,12 +159,16 @@ void Device::launch(int32_t kernel, int64_t items, const void *arguments,
   if (const char *why = functions->launch(functions->user, &entry, items,
                                           arguments, argumentBytes))
     failure = Status::error(
-        std::string("kernel '") + entry.name + "' for " + module.device, why);
+        std::string("kernel '") + entry.name + "' for " + target, why);
+}
+
+std::string Device::statistics() const {
+  const char *text = functions->statistics(functions->user);
+  return text ? text : "";
 }
 
 Status Device::wait() {
   Status status = std::exchange(failure, Status());
   const char *why = functions->wait(functions->user);
-  return status ? report("kernels for " + std::string(module.device), why)
-                : status;
+  return status ? report("kernels for " + target, why) : status;
 }

@@ -95,10 +95,10 @@ Executor::create(const Model &model, ThreadPool &pool,
     return Status::error(model.path() + "/model.so",
                          "a function without vocabulary or positions, no "
                          "model");
-  if (!device && model.module().device)
+  if (!device && model.module().code_count)
     return Status::error(model.path(),
-                         std::string("the model was compiled for ") +
-                             model.module().device +
+                         "the model was compiled for " +
+                             deviceTargets(model.module()) +
                              "; it runs on a device, as --device=simt");
   std::unique_ptr<Executor> executor(new Executor(model, pool));
   std::vector<Entry> needed{Entry::Forward, Entry::Replay};

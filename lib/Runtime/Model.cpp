@@ -145,7 +145,9 @@ Status checkTable(const dsf_module &module, const std::string &where) {
               saneTable(module.checks, module.check_count) &&
               saneTable(module.kernels, module.kernel_count),
           "list of tables");
-  require(!module.device || module.device_code, "device code");
+  for (int64_t i = 0; i < module.code_count; ++i)
+    require(module.codes && module.codes[i].target && module.codes[i].ptx,
+            "device code " + std::to_string(i));
   if (!faults)
     return faults;
   for (int64_t i = 0; i < module.entry_count; ++i)

@@ -42,7 +42,7 @@ ModelRunner::create(const Model &model, ThreadPool &pool,
     return exec.status();
   std::unique_ptr<ModelRunner> runner(new ModelRunner(model, std::move(*exec)));
   // A device reads its rows itself.
-  if (model.module().look_back > 0 && !model.module().device) {
+  if (model.module().look_back > 0 && !model.module().code_count) {
     Result<std::unique_ptr<EngramStore>> store = EngramStore::create(model);
     if (!store)
       return store.status();

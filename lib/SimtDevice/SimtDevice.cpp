@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,7 @@ public:
              copy,
              launch,
              wait,
+             statistics,
              close};
     device.options().checks = false;
     while (!options.empty()) {
@@ -54,22 +56,33 @@ private:
     simt::Options &options = device.options();
     if (name == "checks")
       options.checks = true;
+    else if (name == "counters")
+      options.counters = true;
     else if (name == "reverse")
       options.order = simt::Order::Reverse;
     else if (name.rfind("random", 0) == 0) {
       options.order = simt::Order::Random;
       options.seed = std::strtoull(name.c_str() + 6, nullptr, 10);
-    } else
-      wrongOption =
-          "unknown option '" + name + "'; it has checks, reverse, randomSEED";
+    } else if (name.rfind("sm_", 0) == 0)
+      target = "nvptx:" + name;
+    else
+      wrongOption = "unknown option '" + name +
+                    "'; it has checks, counters, reverse, randomSEED, sm_CHIP";
   }
 
-  static const char *load(void *user, const dsf_module *module) {
+  /// The first code, or that of the architecture that is wanted.
+  static const char *load(void *user, const dsf_module *module,
+                          const dsf_device_code **chosen) {
     auto *self = static_cast<SimtDevice *>(user);
     if (!self->wrongOption.empty())
       return self->fail(self->wrongOption);
+    for (int64_t i = module->code_count - 1; i >= 0; --i)
+      if (self->target.empty() || self->target == module->codes[i].target)
+        *chosen = &module->codes[i];
+    if (!*chosen)
+      return self->fail("the model has no code for " + self->target);
     Result<simt::Module> loaded =
-        simt::Module::load(self->device, module->device_code, "model.ptx");
+        simt::Module::load(self->device, (*chosen)->ptx, "model.ptx");
     if (!loaded)
       return self->report(loaded.status());
     self->module = std::move(*loaded);
@@ -149,14 +162,50 @@ private:
   }
 
   static const char *wait(void *) { return nullptr; }
+
+  static const char *statistics(void *user) {
+    auto *self = static_cast<SimtDevice *>(user);
+    if (!self->device.options().counters)
+      return nullptr;
+    nlohmann::json kernels = nlohmann::json::array();
+    for (const auto &[name, counters] : self->device.counters())
+      kernels.push_back(describe(name, counters));
+    return self->keep(kernels.dump());
+  }
+
+  static nlohmann::json describe(const std::string &name,
+                                 const simt::Counters &counters) {
+    nlohmann::json instructions;
+    for (size_t i = 0; i < simt::kInstructionClasses; ++i)
+      instructions[simt::instructionClassName(simt::InstructionClass(i))] =
+          counters.instructions[i];
+    return {{"name", name},
+            {"launches", counters.launches},
+            {"threads", counters.threads},
+            {"instructions", instructions},
+            {"tensor_flops", counters.tensorFlops},
+            {"global_read_bytes", counters.globalReadBytes},
+            {"global_written_bytes", counters.globalWrittenBytes},
+            {"unique_read_bytes", counters.uniqueReadBytes},
+            {"unique_written_bytes", counters.uniqueWrittenBytes},
+            {"global_requests", counters.globalRequests},
+            {"global_sectors", counters.globalSectors},
+            {"ideal_sectors", counters.idealSectors},
+            {"shared_requests", counters.sharedRequests},
+            {"shared_passes", counters.sharedPasses},
+            {"ideal_passes", counters.idealPasses}};
+  }
+
   static void close(void *user) { delete static_cast<SimtDevice *>(user); }
 
   /// The text of a fault, or null.
   const char *report(const Status &status) {
     return status ? nullptr : fail(status.str());
   }
-  const char *fail(std::string why) {
-    text = std::move(why);
+  const char *fail(std::string why) { return keep(std::move(why)); }
+  /// A text that lives until the next call.
+  const char *keep(std::string answer) {
+    text = std::move(answer);
     return text.c_str();
   }
 
@@ -164,7 +213,7 @@ private:
   simt::Device device;
   std::optional<simt::Module> module;
   std::map<void *, size_t> ranges; ///< that `reserve` mapped
-  std::string text, wrongOption;
+  std::string text, wrongOption, target;
 };
 
 } // namespace

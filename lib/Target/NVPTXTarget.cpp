@@ -45,6 +45,22 @@ Expected<NVPTXTarget> NVPTXTarget::parse(StringRef spec) {
   return target;
 }
 
+Expected<SmallVector<NVPTXTarget>> NVPTXTarget::parseList(StringRef specs) {
+  SmallVector<NVPTXTarget> targets;
+  for (StringRef spec : split(specs, ',')) {
+    auto target = parse(spec);
+    if (!target)
+      return target.takeError();
+    if (any_of(targets, [&](const NVPTXTarget &known) {
+          return known.chip == target->chip;
+        }))
+      return createStringError(inconvertibleErrorCode(),
+                               "target '" + spec + "' is given twice");
+    targets.push_back(*target);
+  }
+  return targets;
+}
+
 StringRef NVPTXTarget::getTriple() { return "nvptx64-nvidia-cuda"; }
 
 std::string NVPTXTarget::getFeatureFlags() const {

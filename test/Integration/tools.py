@@ -13,7 +13,7 @@ class Tools:
     def __init__(self, bin_dir, work_dir, device=None):
         self.bin, self.work = pathlib.Path(bin_dir), pathlib.Path(work_dir)
         self.work.mkdir(parents=True, exist_ok=True)
-        self.compile_flags = ["--target=nvptx:sm_80"] if device else []
+        self.compile_flags = ["--target=nvptx:sm_80", "--ptxas=none"] if device else []
         self.run_flags = [f"--device={device}"] if device else []
 
     def command(self, tool, *arguments):

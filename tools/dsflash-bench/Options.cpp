@@ -3,6 +3,7 @@
 #include "Options.h"
 
 #include "dsflash/ABI/ModuleABI.h"
+#include "dsflash/Runtime/Device.h"
 
 #include <CLI/CLI.hpp>
 
@@ -17,6 +18,7 @@ constexpr const char *kExamples = R"(Examples:
   What this machine can do:      dsflash-bench limits
   Speed of a model:              dsflash-bench model nano.dsflash
   Where the time goes:           dsflash-bench kernels nano.dsflash --report nano.json
+  What GPU kernels touch:        dsflash-bench kernels nano.dsflash --device simt:counters --report nano.json
   In a long context, as JSON:    dsflash-bench model mid.dsflash --context 0,4096 --json speed.json
   How long the compiler takes:   dsflash-bench compile models/nano
   Two compiled variants:         dsflash-bench compare before.dsflash after.dsflash
@@ -26,7 +28,7 @@ Exit codes: 0 done, 1 the input or the run failed, 2 wrong usage.)";
 
 std::string versionText() {
   return "dsflash-bench " DSFLASH_VERSION "\nLLVM: not linked\nABI version " +
-         std::to_string(DSF_ABI_VERSION) + "\ndevices: cpu";
+         std::to_string(DSF_ABI_VERSION) + "\ndevices: " + deviceNames();
 }
 
 /// The command line as CLI11 sees it.
@@ -126,6 +128,9 @@ private:
     ModelBenchOptions &model = options.model;
     addModelSource(command, model.model, model.weights, model.generate);
     command
+        .add_option("--device", model.device, "Where to run, as dsflash-run")
+        ->capture_default_str();
+    command
         .add_option("--context", model.contexts,
                     "Tokens before the measured ones; a list")
         ->delimiter(',')
@@ -152,6 +157,11 @@ private:
                         "Sequences that decode side by side")
             ->capture_default_str()
             ->check(CLI::PositiveNumber);
+    command
+        .add_option("--device", kernels.device,
+                    "cpu: kernels are timed. simt:counters: what they touch "
+                    "in one decode step is counted")
+        ->capture_default_str();
     command
         .add_option("--report", kernels.report,
                     "What dsflash-compile --report wrote of this model: the "

@@ -2,6 +2,7 @@
 
 #include "Options.h"
 
+#include "dsflash/Bench/DeviceBench.h"
 #include "dsflash/Support/OutputFile.h"
 
 #include <nlohmann/json.hpp>
@@ -58,6 +59,12 @@ Status runCommand(Options &options) {
   }
   case Command::Kernels: {
     options.kernels.threads = options.threads;
+    if (options.kernels.device != "cpu") {
+      Result<DeviceBench> bench = benchDevice(options.kernels);
+      if (!bench)
+        return bench.status();
+      return report(options, bench->table(), bench->json());
+    }
     Result<KernelBench> bench = benchKernels(options.kernels);
     if (!bench)
       return bench.status();

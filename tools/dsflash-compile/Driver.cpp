@@ -14,7 +14,6 @@
 #include "dsflash/InitAll.h"
 #include "dsflash/Model/Checkpoint.h"
 #include "dsflash/Support/OutputFile.h"
-#include "dsflash/Target/DeviceCode.h"
 #include "dsflash/Target/NativeCode.h"
 #include "dsflash/Tokens/TokenMap.h"
 #include "dsflash/Transforms/AttributeNames.h"
@@ -52,13 +51,9 @@ static bool reportIfFailed(llvm::Error error) {
   return false;
 }
 
-template <typename TargetT>
-static std::optional<TargetT> parseTarget(const std::string &spec) {
-  auto parsed = TargetT::parse(spec);
-  if (parsed)
-    return *parsed;
-  reportError("--target: " + llvm::toString(parsed.takeError()));
-  return std::nullopt;
+static bool reportTarget(llvm::Error error) {
+  reportError("--target: " + llvm::toString(std::move(error)));
+  return false;
 }
 
 /// With kernels on a device the host's code only launches them, and runs
@@ -66,16 +61,19 @@ static std::optional<TargetT> parseTarget(const std::string &spec) {
 bool Driver::chooseTarget() {
   std::string host = options.target;
   if (NVPTXTarget::isSpec(host)) {
-    device = parseTarget<NVPTXTarget>(host);
-    if (!device)
-      return false;
-    kernelsOptions.device = host;
+    auto parsed = NVPTXTarget::parseList(host);
+    if (!parsed)
+      return reportTarget(parsed.takeError());
+    devices = std::move(*parsed);
+    kernelsOptions.device = StringRef(host).split(',').first.str();
     llvmOptions.device = host;
     host = "cpu:generic";
+    if (!choosePtxas())
+      return false;
   }
-  auto parsed = parseTarget<CPUTarget>(host);
+  auto parsed = CPUTarget::parse(host);
   if (!parsed)
-    return false;
+    return reportTarget(parsed.takeError());
   target = std::move(*parsed);
   llvmOptions.compiler = "dsflash " DSFLASH_VERSION;
   llvmOptions.triple = target.getTriple().str();
@@ -291,24 +289,6 @@ bool Driver::writeAssembly() {
   });
 }
 
-bool Driver::writeDeviceCode() {
-  auto ptx = findDeviceCode(llvmText, options.input);
-  if (!ptx)
-    return reportIfFailed(ptx.takeError());
-  if (!passStage(Stage::PTX, *ptx) || !isDone(Stage::Cubin))
-    return !isDone(Stage::Cubin);
-  return log.run(Stage::Cubin, [&](TimingScope &) {
-    auto ptxas = findPtxas();
-    if (!ptxas)
-      return reportIfFailed(ptxas.takeError());
-    auto cubin = assemblePTX(*ptxas, *ptx, *device);
-    if (!cubin)
-      return reportIfFailed(cubin.takeError());
-    reportNote("made with " + *ptxas);
-    return passStage(Stage::Cubin, *cubin);
-  });
-}
-
 bool Driver::compile() {
   const std::pair<Stage, std::function<void(OpPassManager &)>> steps[] = {
       {Stage::DSFlash, [](OpPassManager &) {}},
@@ -344,7 +324,8 @@ bool Driver::compile() {
     return false;
   bool wantsDeviceCode =
       isDone(Stage::PTX) || isDone(Stage::Cubin) || !options.dumpFolder.empty();
-  return !device || isDone(Stage::Asm) || !wantsDeviceCode || writeDeviceCode();
+  return devices.empty() || isDone(Stage::Asm) || !wantsDeviceCode ||
+         writeDeviceCode();
 }
 
 //===----------------------------------------------------------------------===//
@@ -370,6 +351,14 @@ std::optional<CacheKey> Driver::makeKey() {
   made.add("kernels pipeline", print(kernelsOptions));
   made.add("llvm pipeline", print(llvmOptions));
   made.add("processor", target.getTuneCPU().str());
+  if (!llvmOptions.ptxas.empty()) {
+    auto version = getPtxasVersion(llvmOptions.ptxas);
+    if (!version) {
+      llvm::consumeError(version.takeError());
+      return std::nullopt;
+    }
+    made.add("ptxas", *version);
+  }
   made.add("toolchain", describeToolchain(*linker));
   return made;
 }
@@ -443,6 +432,8 @@ bool Driver::writeModel() {
 bool Driver::writeReport() {
   if (options.report.empty())
     return true;
+  if (!ptxas.empty() && !addResources())
+    return false;
   report["parameters"] = describeParameters(config);
   report.update(describeTimes(log, operations));
   bool isPage = StringRef(options.report).ends_with(".html");

@@ -28,6 +28,8 @@ public:
 
 private:
   bool chooseTarget();
+  /// Finds the program that makes cubins; a model can do without one.
+  bool choosePtxas();
   bool read();
   bool readConfig();
   bool readCheckpoint();
@@ -59,6 +61,7 @@ private:
   bool writeModel();
   /// Writes model.so to `path`.
   dsflash::Status writeCode(const std::string &path, mlir::TimingScope &scope);
+  bool addResources();
   bool writeReport();
 
   /// Keeps the text of a stage where it is wanted.
@@ -78,7 +81,9 @@ private:
   DiagnosticPrinter printer;
   mlir::MLIRContext context;
   mlir::dsflash::CPUTarget target;
-  std::optional<mlir::dsflash::NVPTXTarget> device;
+  /// Of GPUs; empty: kernels run on the host.
+  llvm::SmallVector<mlir::dsflash::NVPTXTarget> devices;
+  std::string ptxas; ///< that makes cubins; empty: none are made
   mlir::dsflash::PhasesPipelineOptions phasesOptions;
   mlir::dsflash::KernelsPipelineOptions kernelsOptions;
   mlir::dsflash::LLVMPipelineOptions llvmOptions;

@@ -75,6 +75,10 @@ static std::optional<int> checkCombination(const Options &options) {
   if ((options.emit == Stage::PTX || options.emit == Stage::Cubin) && !onDevice)
     return wrong(std::string("--emit=") + stageName(options.emit) +
                  " needs --target=nvptx:CHIP");
+  bool isOne = options.target.find(',') == std::string::npos;
+  if ((options.emit == Stage::PTX || options.emit == Stage::Cubin) && !isOne)
+    return wrong(std::string("--emit=") + stageName(options.emit) +
+                 " needs one target");
   if (options.emit == Stage::Cubin && options.output.empty())
     return wrong("-o FILE is needed to write a cubin");
   if (options.checked && onDevice)
@@ -89,6 +93,13 @@ static std::optional<int> checkCombination(const Options &options) {
   return std::nullopt;
 }
 
+static std::string joinTargets(const std::vector<std::string> &targets) {
+  std::string joined = targets.front();
+  for (size_t i = 1; i < targets.size(); ++i)
+    joined += "," + targets[i];
+  return joined;
+}
+
 std::optional<int> parseOptions(int argc, char **argv, Options &options) {
   CLI::App app("Compiles a checkpoint, or its config.json alone, to a model "
                "that dsflash-run runs.");
@@ -96,7 +107,7 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
   app.set_version_flag("--version",
                        mlir::dsflash::getVersionText("dsflash-compile"));
   std::string emit = "model", from;
-  std::vector<std::string> disabled;
+  std::vector<std::string> disabled, targets;
   bool noCache = false;
   options.cacheFolder = CompileCache::defaultFolder();
   auto names = [](bool textOnly) {
@@ -112,10 +123,16 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
   app.add_option("-o,--output", options.output,
                  "the compiled model (NAME.dsflash), or the text of --emit "
                  "(default: standard output)");
-  app.add_option("--target", options.target,
+  app.add_option("--target", targets,
                  "cpu (this machine), cpu:x86-64-v3, cpu:x86-64-v4, "
                  "cpu:generic; more features behind a comma. nvptx:sm_80, "
-                 "nvptx:sm_90a, nvptx:sm_100a, nvptx:sm_120a");
+                 "nvptx:sm_90a, nvptx:sm_100a, nvptx:sm_120a; several for one "
+                 "model, the first decides how kernels are made")
+      ->allow_extra_args(false);
+  app.add_option("--ptxas", options.ptxas,
+                 "the program that makes cubins beside the PTX, none for PTX "
+                 "alone (default: DSFLASH_PTXAS, ptxas in PATH, of a toolkit "
+                 "or of a Python package)");
   CLI::Option *numerics =
       app.add_option("--numerics", options.numerics, "reference or ideal")
           ->check(CLI::IsMember({"reference", "ideal"}));
@@ -153,6 +170,8 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
     return 2;
   }
   options.emit = stages.at(emit);
+  if (!targets.empty())
+    options.target = joinTargets(targets);
   if (!from.empty())
     options.from = stages.at(from);
   options.numericsGiven = numerics->count() > 0;

@@ -28,7 +28,10 @@ struct Options {
   /// A checkpoint folder or its config.json; with `from`, a text of that stage.
   std::string input;
   std::string output;
+  /// One processor, or architectures of GPUs behind commas.
   std::string target = "cpu";
+  /// The program that makes cubins, "none" for PTX alone; empty: any there is.
+  std::string ptxas;
   std::string numerics = "reference";
   Stage emit = Stage::Model;
   std::optional<Stage> from;

@@ -174,6 +174,18 @@ ordered_json describeModule(ModuleOp module, const std::string &target) {
   return report;
 }
 
+void addResources(const llvm::StringMap<KernelResources> &resources,
+                  ordered_json &report) {
+  for (ordered_json &kernel : report["kernels"]) {
+    auto found = resources.find(kernel["name"].get<std::string>());
+    if (found == resources.end())
+      continue;
+    kernel["registers"] = found->second.registers;
+    kernel["spills"] = found->second.spills;
+    kernel["shared_memory"] = found->second.sharedMemory;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Parameters and times
 //===----------------------------------------------------------------------===//

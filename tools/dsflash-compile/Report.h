@@ -5,6 +5,7 @@
 
 #include "StageLog.h"
 #include "dsflash/Model/ModelConfig.h"
+#include "dsflash/Target/DeviceCode.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,11 @@
 /// launch. The plan lists the pieces of each function's workspace for a chunk.
 nlohmann::ordered_json describeModule(mlir::ModuleOp module,
                                       const std::string &target);
+
+/// Adds `registers`, `spills` and `shared_memory` to the kernels of a report.
+void addResources(
+    const llvm::StringMap<mlir::dsflash::KernelResources> &resources,
+    nlohmann::ordered_json &report);
 
 /// `parameters` of a config: counts as the model's authors give them.
 nlohmann::ordered_json describeParameters(const dsflash::ModelConfig &config);

@@ -7,6 +7,7 @@
 
 #include "Function.h"
 
+#include "dsflash/Runtime/Device.h"
 #include "dsflash/Runtime/Model.h"
 #include "dsflash/Runtime/Session.h"
 #include "dsflash/Runtime/ThreadPool.h"
@@ -280,9 +281,8 @@ Status run::runFunction(const FunctionOptions &options, int threads) {
   Result<std::unique_ptr<Model>> model = Model::open(path);
   if (!model)
     return model.status();
-  if (const char *device = (*model)->module().device)
-    return Status::error("--function", std::string("the text is lowered for ") +
-                                           device +
+  if (std::string device = deviceTargets((*model)->module()); !device.empty())
+    return Status::error("--function", "the text is lowered for " + device +
                                            "; a function runs on the cpu");
   return FunctionCall((*model)->module(), options).run(threads);
 }

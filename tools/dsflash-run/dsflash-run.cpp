@@ -226,8 +226,13 @@ Status generate(ModelRunner &runner, const Options &options,
   if (!options.logitsFile.empty())
     faults.add(
         writeLogits(options.logitsFile, *results, model.module().vocab_size));
-  if (!options.statsFile.empty())
-    faults.add(writeTextFile(options.statsFile, stats.json().dump(2) + "\n"));
+  if (!options.statsFile.empty()) {
+    nlohmann::json json = stats.json();
+    if (Device *device = runner.executor().device())
+      if (std::string counted = device->statistics(); !counted.empty())
+        json["kernels"] = nlohmann::json::parse(counted);
+    faults.add(writeTextFile(options.statsFile, json.dump(2) + "\n"));
+  }
   if (options.stats)
     std::cerr << stats.line() << "\n";
   return faults;

@@ -60,7 +60,8 @@ TEST(ModuleABI, OffsetsOfTheTables) {
   EXPECT_EQ(offsetof(dsf_module, checks), 160u);
   EXPECT_EQ(offsetof(dsf_check, kind), 8u);
   EXPECT_EQ(offsetof(dsf_kernel, items_per_block), 16u);
-  EXPECT_EQ(offsetof(dsf_module, device_code), 184u);
+  EXPECT_EQ(offsetof(dsf_device_code, cubin), 16u);
+  EXPECT_EQ(offsetof(dsf_module, codes), 176u);
   EXPECT_EQ(offsetof(dsf_module, kernels), 192u);
 }
 

@@ -48,8 +48,7 @@ protected:
   void SetUp() override {
     // Found by its name from now on, before any other libcuda.so.1.
     ASSERT_NE(dlopen(FAKE_CUDA, RTLD_NOW), nullptr) << dlerror();
-    module.device = "nvptx:sm_80";
-    module.device_code = kCode;
+    setCodes({{"nvptx:sm_80", kCode, nullptr, 0}});
     module.kernels = kernels;
     module.kernel_count = 3;
     log = testing::TempDir() + "fake-cuda-" + std::to_string(getpid());
@@ -61,6 +60,11 @@ protected:
     std::remove(log.c_str());
   }
 
+  void setCodes(std::vector<dsf_device_code> list) {
+    codes = std::move(list);
+    module.codes = codes.data();
+    module.code_count = int64_t(codes.size());
+  }
   void open() {
     Result<std::unique_ptr<Device>> opened = Device::open("cuda", module);
     ASSERT_TRUE(bool(opened)) << opened.status().str();
@@ -96,8 +100,9 @@ protected:
   }
 
   static constexpr dsf_kernel kernels[] = {
-      {"count", 32, 0, 32}, {"past", 32, 0, 32}, {"missing", 32, 0, 32}};
+      {"count", 1, 0, 1 << 20}, {"past", 1, 0, 1 << 20}, {"missing", 1, 0, 1}};
   dsf_module module{};
+  std::vector<dsf_device_code> codes;
   std::string log;
   std::unique_ptr<Device> device;
 };
@@ -161,7 +166,7 @@ TEST_F(CudaDevice, OpeningNamesTheCallAndTheCause) {
                   "CUDA_ERROR_DEVICE_UNAVAILABLE: device is busy or "
                   "unavailable"),
         std::pair("cuModuleLoadDataEx=209",
-                  "cuda: code for nvptx:sm_80 on Fake GPU (sm_80): "
+                  "cuda: PTX for nvptx:sm_80 on Fake GPU (sm_80): "
                   "CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is available "
                   "for execution on the device"),
         std::pair("cuGetProcAddress:cuMemMap=500",
@@ -173,9 +178,10 @@ TEST_F(CudaDevice, OpeningNamesTheCallAndTheCause) {
 }
 
 TEST_F(CudaDevice, TheCompilersLogIsPartOfTheFault) {
-  module.device_code = ".version 8.0\n.target sm_80\njunk\n";
+  setCodes(
+      {{"nvptx:sm_80", ".version 8.0\n.target sm_80\njunk\n", nullptr, 0}});
   std::string fault = openFault();
-  EXPECT_EQ(fault.find("cuda: code for nvptx:sm_80 on Fake GPU (sm_80): "
+  EXPECT_EQ(fault.find("cuda: PTX for nvptx:sm_80 on Fake GPU (sm_80): "
                        "CUDA_ERROR_INVALID_PTX: a PTX JIT compilation "
                        "failed\nPTX compiler of the driver: image:3"),
             0u)
@@ -183,10 +189,51 @@ TEST_F(CudaDevice, TheCompilersLogIsPartOfTheFault) {
 }
 
 TEST_F(CudaDevice, CodeOfAnotherArchitecture) {
+  setCodes({{"nvptx:sm_80", kCode, nullptr, 0},
+            {"nvptx:sm_100a", kCode, nullptr, 0}});
   setenv("FAKE_CUDA_CAPABILITY", "75", 1);
-  EXPECT_EQ(openFault(), "cuda: code for nvptx:sm_80 on Fake GPU (sm_75): "
-                         "CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is "
-                         "available for execution on the device");
+  EXPECT_EQ(openFault(), "cuda: Fake GPU (sm_75): no kernel image for this "
+                         "device; the model was compiled for nvptx:sm_80, "
+                         "nvptx:sm_100a");
+}
+
+// The newest architecture that the device is, or can be; its cubin where the
+// generation is the same, else its PTX.
+TEST_F(CudaDevice, TheBestCodeIsTaken) {
+  std::string cubin80 = std::string("\x7f"
+                                    "ELFsm_80\n") +
+                        kCode;
+  std::string cubin90 = std::string("\x7f"
+                                    "ELFsm_90a\n") +
+                        kCode;
+  auto code = [](const char *target, const std::string *cubin) {
+    return dsf_device_code{target, "no PTX", cubin ? cubin->data() : nullptr,
+                           cubin ? int64_t(cubin->size()) : 0};
+  };
+  setCodes({code("nvptx:sm_80", &cubin80), code("nvptx:sm_90a", &cubin90),
+            code("nvptx:sm_120a", nullptr)});
+  for (const char *capability : {"80", "86", "90"}) {
+    setenv("FAKE_CUDA_CAPABILITY", capability, 1);
+    EXPECT_EQ(openFault(), "") << capability;
+  }
+  for (const auto &[capability, fault] :
+       {std::pair("100", "cuda: PTX for nvptx:sm_80 on"),
+        std::pair("120", "cuda: PTX for nvptx:sm_120a on")}) {
+    setenv("FAKE_CUDA_CAPABILITY", capability, 1);
+    EXPECT_EQ(openFault().find(fault), 0u) << openFault();
+  }
+}
+
+// What a driver says of a cubin that it does not take after all.
+TEST_F(CudaDevice, CubinThatTheDriverRefuses) {
+  setCodes({{"nvptx:sm_80", kCode,
+             "\x7f"
+             "ELFsm_90a\n",
+             12}});
+  EXPECT_EQ(openFault(),
+            "cuda: cubin for nvptx:sm_80 on Fake GPU (sm_80): "
+            "CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is available for "
+            "execution on the device");
 }
 
 TEST_F(CudaDevice, OutOfMemory) {

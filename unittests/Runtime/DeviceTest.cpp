@@ -26,11 +26,13 @@ constexpr const char *kCode = R"(
 )";
 
 dsf_module makeModule(const char *code) {
-  static const dsf_kernel kernels[] = {{"count", 32, 0, 32},
-                                       {"missing", 32, 0, 32}};
+  static const dsf_kernel kernels[] = {{"count", 1, 0, 1 << 20},
+                                       {"missing", 1, 0, 1}};
+  static dsf_device_code codes[1];
+  codes[0] = {"nvptx:sm_80", code, nullptr, 0};
   dsf_module module{};
-  module.device = "nvptx:sm_80";
-  module.device_code = code;
+  module.codes = codes;
+  module.code_count = 1;
   module.kernels = kernels;
   module.kernel_count = 2;
   return module;
@@ -100,10 +102,35 @@ TEST(Device, CheckedKernelsKeepToTheirMemory) {
   }
 }
 
+TEST(Device, CountsWhatKernelsDo) {
+  dsf_module module = makeModule(kCode);
+  Result<std::unique_ptr<Device>> device =
+      Device::open("simt:counters", module);
+  ASSERT_TRUE(bool(device)) << device.status().str();
+  Result<DeviceBuffer> memory = (*device)->allocate("result", 8, DSF_WRITE);
+  ASSERT_TRUE(bool(memory)) << memory.status().str();
+  struct {
+    void *call;
+    int64_t items;
+  } arguments{memory->data(), 1};
+  for (int i = 0; i < 3; ++i)
+    (*device)->launch(0, 1, &arguments, sizeof(arguments));
+  EXPECT_TRUE((*device)->wait().ok());
+  std::string text = (*device)->statistics();
+  for (const char *part :
+       {"\"name\":\"count\"", "\"launches\":3", "\"global_written_bytes\":24",
+        "\"unique_written_bytes\":24", "\"global_sectors\":3"})
+    EXPECT_NE(text.find(part), text.npos) << part << " in " << text;
+  EXPECT_EQ((*Device::open("simt", module))->statistics(), "");
+}
+
 TEST(Device, OptionsBelongToTheDevice) {
   dsf_module module = makeModule(kCode);
   EXPECT_EQ(Device::open("simt:checks,fast", module).status().str(),
-            "simt: unknown option 'fast'; it has checks, reverse, randomSEED");
+            "simt: unknown option 'fast'; it has checks, counters, reverse, "
+            "randomSEED, sm_CHIP");
+  EXPECT_EQ(Device::open("simt:sm_90a", module).status().str(),
+            "simt: the model has no code for nvptx:sm_90a");
 }
 
 // Kernel, architecture and cause (case 37); nothing runs behind a failure.

@@ -9,13 +9,13 @@ namespace {
 
 /// Runs a kernel on `out` of 256 bytes; its faults.
 std::string faultsOf(const std::string &body, Dim3 grid, Dim3 block,
-                     Options options = {}) {
+                     Options options = {}, bool writable = true) {
   Device device(options);
   Result<Module> module =
       loadText(device, kernelText(body, ".shared .align 16 .b8 sh[1024];\n"));
   if (!module)
     return "";
-  Result<uint64_t> out = device.allocate(256, "out");
+  Result<uint64_t> out = device.allocate(256, "out", writable);
   EXPECT_TRUE(out.ok());
   const void *arguments[] = {&*out};
   return module->launch("k", grid, block, 0, arguments).str();
@@ -43,6 +43,17 @@ TEST(SimtFaults, Addresses) {
   expectFault("mov.b64 %rd1, sh;\ncvta.shared.u64 %rd1, %rd1;\n"
               "st.u64 [%rd1+4], 1;",
               "k:18", "misaligned shared");
+}
+
+TEST(SimtFaults, ReadOnlyMemory) {
+  for (const char *store : {"st.global.u32 [%rd0], 1;", "st.u32 [%rd0], 1;",
+                            "st.global.v4.u32 [%rd0+16], {1, 1, 1, 1};",
+                            "red.global.add.u32 [%rd0], 1;",
+                            "atom.global.or.b32 %r1, [%rd0], 1;"}) {
+    std::string text = faultsOf(store, {1}, {1}, {}, /*writable=*/false);
+    EXPECT_EQ(text.find("k:16: read-only global: "), 0u) << store << text;
+  }
+  EXPECT_EQ(faultsOf("ld.global.u32 %r1, [%rd0];", {1}, {1}, {}, false), "");
 }
 
 TEST(SimtFaults, SourceLocation) {
@@ -141,6 +152,19 @@ TEST(SimtFaults, Barriers) {
               {2});
   expectFault("shfl.sync.idx.b32 %r1, %r0, 0, 31, 1;", "k:16", "mask", {2});
   expectFault("trap;", "k:16", "trap");
+}
+
+// Barriers are numbered 0 to 15 and count whole warps (PTX ISA, bar).
+TEST(SimtFaults, BarriersThatDoNotExist) {
+  expectFault("mov.u32 %r1, 16;\nbar.sync %r1;", "k:17", "barrier", {32});
+  expectFault("mov.u32 %r1, -1;\nbar.sync %r1, 32;", "k:17", "barrier", {32});
+  expectFault("bar.sync 1, 33;", "k:16", "barrier", {64});
+  expectFault("mov.b64 %rd1, sh;\n"
+              "mbarrier.arrive.shared::cta.b64 %rd2, [%rd1];",
+              "k:17", "mbarrier");
+  expectFault("mov.b64 %rd1, sh;\nmbarrier.init.shared.b64 [%rd1], 1;\n"
+              "mbarrier.try_wait.parity.shared::cta.b64 %p1, [%rd1+8], 0;",
+              "k:18", "mbarrier");
 }
 
 TEST(SimtFaults, EndlessLoop) {

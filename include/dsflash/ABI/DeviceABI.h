@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define DSF_DEVICE_ABI_VERSION 3u
+#define DSF_DEVICE_ABI_VERSION 5u
 #define DSF_DEVICE_OPEN_SYMBOL "dsf_device_open"
 
 /* A device, used by one thread at a time. Functions give null, or what went
@@ -27,8 +27,9 @@ extern "C" {
 typedef struct dsf_device {
   uint32_t abi_version;
   void *user;
-  /* Takes that code of a module that fits the device best. */
-  const char *(*load)(void *user, const dsf_module *module);
+  /* Takes that code of a module that fits the device best, and tells which. */
+  const char *(*load)(void *user, const dsf_module *module,
+                      const dsf_device_code **chosen);
   /* New memory, 256-byte aligned and undefined, cheap enough for every call.
    * `access` (dsf_access) is what kernels do with it, `name` is for texts. */
   const char *(*allocate)(void *user, const char *name, int64_t bytes,
@@ -50,6 +51,9 @@ typedef struct dsf_device {
                         const void *arguments, int64_t argument_bytes);
   /* Returns when all that was launched is done. */
   const char *(*wait)(void *user);
+  /* What kernels did so far: a JSON array of an object for each, that has its
+   * "name"; null: the device does not count. Lives until the next call. */
+  const char *(*statistics)(void *user);
   void (*close)(void *user);
 } dsf_device;
 

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define DSF_ABI_MAGIC 0x00465344u /* "DSF" */
-#define DSF_ABI_VERSION 4u
+#define DSF_ABI_VERSION 5u
 #define DSF_MODULE_QUERY_SYMBOL "dsf_module_query"
 
 /* Element types of tensors, weights and probes. */
@@ -196,6 +196,15 @@ typedef struct dsf_kernel {
 } dsf_kernel;
 DSF_STATIC_ASSERT(sizeof(dsf_kernel) == 24, "dsf_kernel");
 
+/* All kernels as code for one architecture. */
+typedef struct dsf_device_code {
+  const char *target; /* as --target has it, "nvptx:sm_80" */
+  const char *ptx;    /* text, ends in a zero byte */
+  const void *cubin;  /* null: none */
+  int64_t cubin_bytes;
+} dsf_device_code;
+DSF_STATIC_ASSERT(sizeof(dsf_device_code) == 32, "dsf_device_code");
+
 /* The table of a compiled model. magic and abi_version keep their places in
  * every version. */
 typedef struct dsf_module {
@@ -222,9 +231,9 @@ typedef struct dsf_module {
   int64_t sliding_window;
   const dsf_check *checks; /* of a checked model */
   int64_t check_count;
-  const char *device;      /* as --target has it, "nvptx:sm_80"; null: none */
-  const char *device_code; /* PTX text, ends in a zero byte */
-  const dsf_kernel *kernels; /* entries of the device code */
+  const dsf_device_code *codes; /* of a model for a device; null: none */
+  int64_t code_count;
+  const dsf_kernel *kernels; /* entries of each code */
   int64_t kernel_count;
 } dsf_module;
 DSF_STATIC_ASSERT(sizeof(dsf_module) == 208, "dsf_module");

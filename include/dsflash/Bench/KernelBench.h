@@ -26,6 +26,9 @@ struct KernelBenchOptions {
   std::string weights;
   /// What the compiler reported of this model; empty: times only.
   std::string report;
+  /// As dsflash-run has it. "cpu": kernels are timed; else the device counts
+  /// (DeviceBench.h).
+  std::string device = "cpu";
   /// Decode steps to average over.
   int64_t generate = 16;
   /// How many sequences decode side by side. The report knows of one only.

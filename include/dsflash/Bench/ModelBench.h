@@ -24,6 +24,8 @@ struct ModelBenchOptions {
   std::string model;
   /// Checkpoint folder; empty: where the model was compiled.
   std::string weights;
+  /// As dsflash-run has it.
+  std::string device = "cpu";
   /// Tokens before the measured ones.
   std::vector<int64_t> contexts = {0};
   /// How many sequences generate side by side, to be compared with one.

@@ -11,9 +11,10 @@ class OpPassManager;
 
 namespace mlir::dsflash {
 
-/// The global with the device's code, declared by the conversion and defined
-/// by dsflash-serialize-device; and the gpu.module that it is made of.
-constexpr StringLiteral deviceCodeSymbol = "dsf.device_code";
+/// The table of the device's code (dsf_module.codes), declared by the
+/// conversion and defined by dsflash-serialize-device; and the gpu.module that
+/// it is made of.
+constexpr StringLiteral deviceCodesSymbol = "dsf.device_codes";
 constexpr StringLiteral deviceModuleName = "device_code";
 
 /// The passes from the kernel level (stage "kernels") to a module in the LLVM

@@ -101,7 +101,7 @@ def ConvertDSFlashToLLVMPass
     Option<"compiler", "compiler", "std::string", "\"dsflash\"", "name and version for the module's table">,
     Option<"triple", "triple", "std::string", "\"\"", "target triple for the module's table">,
     Option<"features", "features", "std::string", "\"\"", "CPU features that the code needs, comma separated">,
-    Option<"device", "device", "std::string", "\"\"", "device that runs the kernels; empty: the host">];
+    Option<"device", "device", "std::string", "\"\"", "devices that run the kernels, comma separated; empty: the host">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 

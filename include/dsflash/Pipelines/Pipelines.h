@@ -57,8 +57,13 @@ struct LLVMPipelineOptions : PassPipelineOptions<LLVMPipelineOptions> {
       llvm::cl::init("")};
   Option<std::string> device{
       *this, "device",
-      llvm::cl::desc("device that runs the kernels, as nvptx:sm_80; empty: the "
-                     "host"),
+      llvm::cl::desc(
+          "devices that run the kernels, as nvptx:sm_80,nvptx:sm_90a;"
+          " empty: the host"),
+      llvm::cl::init("")};
+  Option<std::string> ptxas{
+      *this, "ptxas",
+      llvm::cl::desc("program that makes cubins beside the PTX; empty: none"),
       llvm::cl::init("")};
 };
 

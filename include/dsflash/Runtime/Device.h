@@ -15,6 +15,9 @@ namespace dsflash {
 /// Names of devices, the host's first: "cpu, cuda, simt".
 std::string deviceNames();
 
+/// What a module has code for, "nvptx:sm_80, nvptx:sm_90a"; empty: the host.
+std::string deviceTargets(const dsf_module &module);
+
 class Device;
 
 /// Memory of a device, given back when this goes; the device outlives it.
@@ -71,6 +74,8 @@ public:
   /// Returns when all is done. Error: what went wrong since the last time,
   /// with the kernel's name.
   Status wait();
+  /// What the device counted, as JSON text (DeviceABI.h); empty: nothing.
+  std::string statistics() const;
 
 private:
   friend class DeviceBuffer;
@@ -82,6 +87,7 @@ private:
   std::string name;
   const dsf_module &module;
   const dsf_device *functions;
+  std::string target; ///< of the code that was taken
   Status failure;
 };
 

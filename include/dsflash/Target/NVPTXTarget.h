@@ -3,6 +3,7 @@
 #ifndef DSFLASH_TARGET_NVPTXTARGET_H
 #define DSFLASH_TARGET_NVPTXTARGET_H
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -18,6 +19,10 @@ public:
   /// Reads `nvptx:CHIP`. CHIP is sm_80, sm_90a, sm_100a or sm_120a; others are
   /// errors that list these.
   static llvm::Expected<NVPTXTarget> parse(llvm::StringRef spec);
+
+  /// Reads a list, separated by commas. An architecture twice is an error.
+  static llvm::Expected<llvm::SmallVector<NVPTXTarget>>
+  parseList(llvm::StringRef specs);
 
   /// "nvptx64-nvidia-cuda".
   static llvm::StringRef getTriple();

@@ -92,7 +92,7 @@ LogicalResult ModuleLayout::addKernel(func::FuncOp kernel, ConfigAttr config) {
 
 FailureOr<ModuleLayout> ModuleLayout::get(ModuleOp module, StringRef device) {
   auto config = module->getAttrOfType<ConfigAttr>(configAttrName);
-  if (config && config.getDevice() != device)
+  if (config && config.getDevice() != device.split(',').first)
     return module.emitError() << "the kernels were made for '"
                               << config.getDevice() << "', not for '"
                               << (device.empty() ? "cpu" : device) << "'";

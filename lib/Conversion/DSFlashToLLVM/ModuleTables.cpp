@@ -280,9 +280,10 @@ void mlir::dsflash::addModuleTables(
   row.push_back(addChecks(w, layout));
   row.push_back(Field::i64(layout.checks.size()));
   if (layout.device.empty())
-    row.append({Field::null(), Field::null(), Field::null(), Field::i64(0)});
+    row.append({Field::null(), Field::i64(0), Field::null(), Field::i64(0)});
   else
-    row.append({w.text(layout.device), w.external(deviceCodeSymbol),
+    row.append({w.external(deviceCodesSymbol),
+                Field::i64(StringRef(layout.device).count(',') + 1),
                 addKernels(w, layout), Field::i64(layout.kernels.size())});
   w.query(DSF_MODULE_QUERY_SYMBOL, w.table("dsf.module", {row}));
 }

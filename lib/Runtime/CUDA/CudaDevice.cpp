@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <climits>
+#include <cstdlib>
 
 using namespace dsflash;
 using namespace dsflash::cuda;
@@ -42,10 +44,19 @@ CudaDevice::~CudaDevice() {
   driver.cuDevicePrimaryCtxRelease(device);
 }
 
-Status CudaDevice::load(const std::string &ordinal, const dsf_module &module) {
+Status CudaDevice::load(const std::string &ordinal, const dsf_module &module,
+                        const dsf_device_code **chosen) {
   if (Status status = openDevice(ordinal); !status)
     return status;
-  return loadModule(module);
+  *chosen = choose(module);
+  if (*chosen)
+    return loadCode(**chosen);
+  std::string targets;
+  for (int64_t i = 0; i < module.code_count; ++i)
+    targets.append(i ? ", " : "").append(module.codes[i].target);
+  return Status::error(name, "no kernel image for this device; the model was "
+                             "compiled for " +
+                                 targets);
 }
 
 Status CudaDevice::openDevice(const std::string &text) {
@@ -107,18 +118,47 @@ Status CudaDevice::openDevice(const std::string &text) {
   for (const auto &step : steps)
     if (Status status = check(step.call, step.code); !status)
       return status;
-  name = std::string(product) + " (sm_" + std::to_string(major) +
-         std::to_string(minor) + ")";
+  capability = major * 10 + minor;
+  name = std::string(product) + " (sm_" + std::to_string(capability) + ")";
   return Status();
 }
 
-Status CudaDevice::loadModule(const dsf_module &code) {
+/// "nvptx:sm_90a": 90, and whether it is meant for this capability alone.
+static std::pair<int, bool> parseTarget(const std::string &target) {
+  size_t digits = target.find("sm_");
+  if (digits == target.npos)
+    return {INT_MAX, false};
+  return {std::atoi(target.c_str() + digits + 3), target.back() == 'a'};
+}
+
+const dsf_device_code *CudaDevice::choose(const dsf_module &module) const {
+  const dsf_device_code *best = nullptr;
+  int bestChip = -1;
+  for (int64_t i = 0; i < module.code_count; ++i) {
+    auto [chip, exact] = parseTarget(module.codes[i].target);
+    bool runs = exact ? chip == capability : chip <= capability;
+    if (!runs || chip <= bestChip)
+      continue;
+    best = &module.codes[i];
+    bestChip = chip;
+  }
+  return best;
+}
+
+Status CudaDevice::loadCode(const dsf_device_code &code) {
+  // A cubin runs on the chips of its own generation.
+  bool fits = parseTarget(code.target).first / 10 == capability / 10;
+  if (code.cubin && fits)
+    return loadImage(std::string("cubin for ") + code.target, code.cubin);
+  return loadImage(std::string("PTX for ") + code.target, code.ptx);
+}
+
+Status CudaDevice::loadImage(const std::string &what, const void *image) {
   char log[8192] = "";
   int options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
   Status status = check(
-      std::string("code for ") + code.device,
-      driver.cuModuleLoadDataEx(&module, code.device_code, 2, options, values));
+      what, driver.cuModuleLoadDataEx(&module, image, 2, options, values));
   if (!status && *log)
     status.add("PTX compiler of the driver", log);
   return status;

@@ -25,7 +25,8 @@ public:
   ~CudaDevice();
 
   /// `ordinal` is the text of a number; empty: 0.
-  Status load(const std::string &ordinal, const dsf_module &module);
+  Status load(const std::string &ordinal, const dsf_module &module,
+              const dsf_device_code **chosen);
   Status allocate(int64_t bytes, void **address);
   Status reserve(int64_t bytes, void **address);
   Status commit(void *address, int64_t offset, int64_t bytes);
@@ -47,7 +48,10 @@ private:
   };
 
   Status openDevice(const std::string &ordinal);
-  Status loadModule(const dsf_module &module);
+  /// The code of a module that this device runs best, or null.
+  const dsf_device_code *choose(const dsf_module &module) const;
+  Status loadCode(const dsf_device_code &code);
+  Status loadImage(const std::string &what, const void *image);
   Result<Kernel> findKernel(const dsf_kernel &entry);
   Status addPart(CUdeviceptr begin, Range &range, size_t offset, size_t bytes);
   Status releaseRange(CUdeviceptr begin, Range &range);
@@ -59,7 +63,8 @@ private:
   CUcontext context = nullptr;
   CUstream stream = nullptr;
   CUmodule module = nullptr;
-  std::string name; ///< "NVIDIA H200 (sm_90)"
+  std::string name;   ///< "NVIDIA H200 (sm_90)"
+  int capability = 0; ///< 90
   size_t granularity = 0;
   std::map<CUdeviceptr, Range> ranges;
   std::unordered_map<std::string, Kernel> kernels;

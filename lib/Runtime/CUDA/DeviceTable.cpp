@@ -25,9 +25,11 @@ struct Opened {
   }
 };
 
-const char *load(void *user, const dsf_module *module) {
+const char *load(void *user, const dsf_module *module,
+                 const dsf_device_code **chosen) {
   auto *self = static_cast<Opened *>(user);
-  return Opened::report(user, self->device.load(self->options, *module));
+  return Opened::report(user,
+                        self->device.load(self->options, *module, chosen));
 }
 
 const char *allocate(void *user, const char *, int64_t bytes, uint32_t,
@@ -61,6 +63,8 @@ const char *wait(void *user) {
   return Opened::report(user, Opened::of(user).wait());
 }
 
+const char *statistics(void *) { return nullptr; }
+
 void close(void *user) { delete static_cast<Opened *>(user); }
 
 } // namespace
@@ -80,6 +84,7 @@ extern "C" const dsf_device *dsf_device_open(const char *options) {
                    copy,
                    launch,
                    wait,
+                   statistics,
                    close};
   return &opened->table;
 }

@@ -89,7 +89,7 @@ void Block::run(uint64_t index) {
   }
   live = count;
   groups.assign((count + kWarpSize - 1) / kWarpSize, {});
-  barriers.assign(17, {});
+  barriers.assign(kBarriers + 1, {});
   // What a block before left behind must not pass for a value.
   std::memset(shared(), 0xff, sharedBytes());
   async.startBlock();
@@ -261,14 +261,16 @@ bool Block::gather(ThreadContext &who, uint32_t at, uint32_t mask,
 
 bool Block::join(ThreadContext &who, uint32_t at, uint32_t number,
                  uint32_t expected, uint32_t value, bool aligned, bool waits) {
-  if (number >= barriers.size() || expected % kWarpSize || expected > 1024) {
+  const ptx::Instruction *instruction = site(at).instruction;
+  bool exists = number < kBarriers || (number == kClusterBarrier &&
+                                       instruction->parts[1] == "cluster");
+  if (!exists || expected % kWarpSize || expected > 1024) {
     launch.fault(&who, site(at), "barrier",
                  "no barrier " + std::to_string(number) + " of " +
                      std::to_string(expected) + " threads");
     stop();
   }
   BarrierState &state = barriers[number];
-  const ptx::Instruction *instruction = site(at).instruction;
   if (!state.arrived) {
     state.first = instruction;
     state.firstSite = at;

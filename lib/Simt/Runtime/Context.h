@@ -10,6 +10,8 @@ namespace dsflash::simt {
 class Block;
 
 constexpr unsigned kWarpSize = 32;
+/// Barriers of a block that programs name, and one that they cannot.
+constexpr uint32_t kBarriers = 16, kClusterBarrier = kBarriers;
 
 /// First argument of every translated function, which reads its fields by
 /// their offsets.

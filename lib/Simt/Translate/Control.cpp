@@ -128,7 +128,8 @@ bool Translator::barrier(const Instruction &instruction, Modifiers &modifiers) {
     // Arrival waits too: no block can tell, as no other is in its cluster.
     if (action == "arrive")
       callWaiting("simt_barrier", b.getVoidTy(),
-                  {context, at, b.getInt32(16), b.getInt32(0), b.getInt32(0)});
+                  {context, at, b.getInt32(kClusterBarrier), b.getInt32(0),
+                   b.getInt32(0)});
     return action == "arrive" || action == "wait";
   }
   if (action == "red") {

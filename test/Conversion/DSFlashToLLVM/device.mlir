@@ -10,7 +10,7 @@
 
 // The table names the device, its code and its kernels.
 // CHECK-DAG: llvm.mlir.global internal constant @{{.*}}("nvptx:sm_80\00")
-// CHECK-DAG: llvm.mlir.global external constant @dsf.device_code() {{.*}} : i8
+// CHECK-DAG: llvm.mlir.global external constant @dsf.device_codes() {{.*}} : i8
 // CHECK-DAG: llvm.mlir.global internal constant @dsf.kernels()
 
 // CHECK-LABEL: gpu.module @device_code
