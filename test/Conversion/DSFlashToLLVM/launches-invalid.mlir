@@ -38,3 +38,6 @@ module @nested {
     llvm.return
   }
 }
+llvm.func @forward() {
+  llvm.return
+}
