@@ -27,3 +27,5 @@ config.substitutions.append(("%examples", examples))
 config.environment["FILECHECK_OPTS"] = (
     "-enable-var-scope --allow-unused-prefixes=false"
 )
+if any(map(shutil.which, ("ptxas", "/usr/local/cuda/bin/ptxas"))):
+    config.available_features.add("ptxas")
