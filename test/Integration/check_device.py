@@ -9,6 +9,7 @@ import sys
 import numpy as np
 
 import safetensors
+from check_golden import Report
 from tools import Tools
 
 STEPS, SHARED = 3, 20
@@ -17,7 +18,7 @@ STEPS, SHARED = 3, 20
 def main():
     bin_dir, work_dir, model, device = sys.argv[1:]
     model, work = pathlib.Path(model), pathlib.Path(work_dir)
-    failed = 0
+    report = Report()
     tokens = safetensors.read(model / "golden.safetensors")["tokens"]
     host, gpu = Tools(bin_dir, work / "host"), Tools(bin_dir, work / "device", device)
     models = {tools: tools.compile(model, "ideal", "--numerics=ideal") for tools in (host, gpu)}
@@ -27,12 +28,8 @@ def main():
         return logits
 
     def same(name, got, expected):
-        nonlocal failed
-        for key in expected:
-            value, wanted = got[key].astype(np.float64), expected[key].astype(np.float64)
-            error = np.linalg.norm(value - wanted) / max(np.linalg.norm(wanted), 1e-30) if value.shape == wanted.shape else np.inf
-            print(f"{'ok  ' if error <= 1e-4 else 'FAIL'}  {name}, {key}: {error:.2e}")
-            failed += not error <= 1e-4
+        for key, value in expected.items():
+            report.near(f"{name}, {key}", got[key], value, 1e-4)
 
     forks = [tokens[:SHARED + 5], np.concatenate([tokens[:SHARED], tokens[30:33]])]
     saved = work / "a.session"
@@ -44,7 +41,7 @@ def main():
          run(host, more, flags=["--load-session", work / "b.session"]))
     same("continued on the device", run(gpu, more, flags=["--load-session", saved]),
          run(host, more, flags=["--load-session", work / "b.session"]))
-    sys.exit(failed > 0)
+    sys.exit(report.failed > 0)
 
 
 if __name__ == "__main__":
