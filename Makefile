@@ -1,5 +1,6 @@
 # make demo   installs what is missing, builds, compiles models/nano and lets it write
 # make test   builds and runs all tests
+# make test-simt   kernels of GPUs in every order and for every architecture, on the host
 # make test-gpu    all goldens and the speed of models/nano on the GPU of this machine, if there is one
 # make test-sanitize   unit tests and goldens with the runtime under sanitizers
 # make install PREFIX=DIR   tools, headers, libraries and the CMake package dsflash
@@ -13,7 +14,7 @@ LLVM ?= /usr/lib/llvm-22/bin
 PROMPT ?= And it came to pass in those days,
 export PATH := $(LLVM):$(PATH)
 
-.PHONY: demo install test test-fuzz test-fuzz-compiler test-threads test-gpu test-sanitize sanitized docs build packages clean
+.PHONY: demo install test test-fuzz test-fuzz-compiler test-threads test-simt test-gpu test-sanitize sanitized docs build packages clean
 
 demo: build
 	@$(MAKE) --no-print-directory $(BUILD)/nano.dsflash/manifest.json
@@ -28,6 +29,9 @@ $(BUILD)/nano.dsflash/manifest.json: $(BUILD)/bin/dsflash-compile models/nano/co
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 	@$(MAKE) --no-print-directory test-threads test-fuzz
+
+test-simt: build
+	@scripts/test-simt.sh $(BUILD)
 
 test-gpu: build
 	@scripts/test-gpu.sh $(BUILD)

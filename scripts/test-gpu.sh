@@ -20,18 +20,7 @@ if ! "$bin/dsflash-run" "$work/nano.dsflash" --tokens "$work/ids.json" -n 1 --de
 fi
 
 failed=0
-for golden in window csa2 candidates engram wide full; do
-  for mode in ideal reference; do
-    if /usr/bin/python3 test/Integration/check_golden.py "$bin" "$work/$golden-$mode" \
-      "test/golden/$golden" "$mode" cuda >"$work/out" 2>&1; then
-      echo "ok    $golden $mode"
-    else
-      echo "FAIL  $golden $mode"
-      grep -v '^ok' "$work/out" || true
-      failed=1
-    fi
-  done
-done
+scripts/check-goldens.sh "$1" cuda || failed=1
 "$bin/dsflash-bench" kernels "$work/nano.dsflash" --device=simt:counters --report="$work/nano.json"
 "$bin/dsflash-bench" model "$work/nano.dsflash" --device=cuda --context=0
 exit $failed

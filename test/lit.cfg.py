@@ -28,3 +28,5 @@ config.substitutions.append(("%bin", config.dsflash_tools_dir))
 config.environment["FILECHECK_OPTS"] = (
     "-enable-var-scope --allow-unused-prefixes=false"
 )
+if any(map(shutil.which, ("ptxas", "/usr/local/cuda/bin/ptxas"))):
+    config.available_features.add("ptxas")

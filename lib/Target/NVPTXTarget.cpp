@@ -45,8 +45,8 @@ Expected<NVPTXTarget> NVPTXTarget::parse(StringRef spec) {
   return target;
 }
 
-Expected<SmallVector<NVPTXTarget>> NVPTXTarget::parseList(StringRef specs) {
-  SmallVector<NVPTXTarget> targets;
+Expected<std::vector<NVPTXTarget>> NVPTXTarget::parseList(StringRef specs) {
+  std::vector<NVPTXTarget> targets;
   for (StringRef spec : split(specs, ',')) {
     auto target = parse(spec);
     if (!target)

@@ -1,6 +1,6 @@
 """Checks that the bits of a model do not depend on how it is run: chunks, one by one, batches, threads, drafts, probes.
 
-    check_contracts.py BIN_DIR WORK_DIR MODEL ideal|reference [--short]
+    check_contracts.py BIN_DIR WORK_DIR MODEL ideal|reference [--short] [--device=DEVICE]
 """
 
 import json
@@ -81,11 +81,11 @@ def main():
     model = pathlib.Path(model)
     config = json.loads((model / "config.json").read_text())["text_config"]
     window, block = config["sliding_window"], config["dspark_block_size"]
-    tools = Tools(bin_dir, work_dir)
+    tools = Tools(bin_dir, work_dir, *(option.removeprefix("--device=") for option in options if option.startswith("--device=")))
     artifact = tools.compile(model, mode, f"--numerics={mode}")
     contracts = Contracts(tools, artifact, safetensors.read(model / "golden.safetensors")["tokens"])
     contracts.splits()
-    if options == ["--short"]:
+    if "--short" in options:
         contracts.chunks((1, window + 1))
         contracts.decoding((1, 6))
         contracts.batches([(12, 11, 1)])

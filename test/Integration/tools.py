@@ -2,18 +2,20 @@
 
 import json
 import pathlib
+import re
 import subprocess
 
 import safetensors
 
 
 class Tools:
-    """`device`: the kernels are PTX and run there."""
+    """`device`: the kernels are PTX and run there; of the architecture in its options, as simt:sm_90a."""
 
     def __init__(self, bin_dir, work_dir, device=None):
         self.bin, self.work = pathlib.Path(bin_dir), pathlib.Path(work_dir)
         self.work.mkdir(parents=True, exist_ok=True)
-        self.compile_flags = ["--target=nvptx:sm_80", "--ptxas=none"] if device else []
+        chips = re.findall(r"sm_\w+", device or "") or ["sm_80"]
+        self.compile_flags = [f"--target=nvptx:{chips[0]}", "--ptxas=none"] if device else []
         self.run_flags = [f"--device={device}"] if device else []
 
     def command(self, tool, *arguments):

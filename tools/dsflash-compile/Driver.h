@@ -82,7 +82,7 @@ private:
   mlir::MLIRContext context;
   mlir::dsflash::CPUTarget target;
   /// Of GPUs; empty: kernels run on the host.
-  llvm::SmallVector<mlir::dsflash::NVPTXTarget> devices;
+  std::vector<mlir::dsflash::NVPTXTarget> devices;
   std::string ptxas; ///< that makes cubins; empty: none are made
   mlir::dsflash::PhasesPipelineOptions phasesOptions;
   mlir::dsflash::KernelsPipelineOptions kernelsOptions;

@@ -2,18 +2,22 @@
 
 #include "dsflash/Runtime/Device.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
+#include <vector>
 
 using namespace dsflash;
 
 namespace {
 
 /// `count` stores its number of items where its call's address points, `past`
-/// does so a page further on, `after` waits for nobody.
+/// does so a page further on; `blocks` counts its blocks there, `increment`
+/// adds 1 to every 64th word of a mebibyte.
 constexpr const char *kCode = R"(
 .version 8.0
 .target sm_80
@@ -34,6 +38,31 @@ constexpr const char *kCode = R"(
 	st.global.b64 [%rd1+4096], %rd2;
 	ret;
 }
+.visible .entry blocks(.param .u64 a, .param .u64 b, .param .u32 c)
+{
+	.reg .b64 %rd<5>;
+	ld.param.b64 %rd1, [a];
+	red.global.add.u64 [%rd1], 1;
+	ret;
+}
+.visible .entry increment(.param .u64 a, .param .u64 b, .param .u32 c)
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<5>;
+	.reg .b64 %rd<5>;
+	ld.param.b64 %rd1, [a];
+	mov.u32 %r1, %tid.x;
+again:
+	mul.wide.u32 %rd2, %r1, 256;
+	add.s64 %rd2, %rd1, %rd2;
+	ld.global.b32 %r2, [%rd2];
+	add.s32 %r2, %r2, 1;
+	st.global.b32 [%rd2], %r2;
+	add.s32 %r1, %r1, 256;
+	setp.lt.u32 %p1, %r1, 4096;
+	@%p1 bra again;
+	ret;
+}
 )";
 
 /// As a launch packs them: 24 bytes, of which the kernel takes 20.
@@ -50,7 +79,7 @@ protected:
     ASSERT_NE(dlopen(FAKE_CUDA, RTLD_NOW), nullptr) << dlerror();
     setCodes({{"nvptx:sm_80", kCode, nullptr, 0}});
     module.kernels = kernels;
-    module.kernel_count = 3;
+    module.kernel_count = std::size(kernels);
     log = testing::TempDir() + "fake-cuda-" + std::to_string(getpid());
   }
   void TearDown() override {
@@ -99,8 +128,11 @@ protected:
     return count;
   }
 
-  static constexpr dsf_kernel kernels[] = {
-      {"count", 1, 0, 1 << 20}, {"past", 1, 0, 1 << 20}, {"missing", 1, 0, 1}};
+  static constexpr dsf_kernel kernels[] = {{"count", 1, 0, 1 << 20},
+                                           {"past", 1, 0, 1 << 20},
+                                           {"missing", 1, 0, 1},
+                                           {"blocks", 1, 0, 1},
+                                           {"increment", 256, 0, 256}};
   dsf_module module{};
   std::vector<dsf_device_code> codes;
   std::string log;
@@ -127,6 +159,36 @@ TEST_F(CudaDevice, ALaunchWaitsForNothing) {
   EXPECT_EQ(calls("cuStreamSynchronize"), 0);
   EXPECT_EQ(device->wait().str(), "");
   EXPECT_EQ(calls("cuStreamSynchronize"), 1);
+}
+
+// Case 36: more blocks than y or z may have.
+TEST_F(CudaDevice, ManyBlocks) {
+  open();
+  DeviceBuffer memory = allocate(8);
+  int64_t zero = 0;
+  EXPECT_TRUE(device->copy(memory.data(), &zero, 8).ok());
+  launch(3, memory, 70000);
+  EXPECT_EQ(device->wait().str(), "");
+  EXPECT_EQ(read(memory), 70000);
+}
+
+// Case 41: what is copied is there before a kernel adds to it in place.
+TEST_F(CudaDevice, CopiesAndKernelsKeepTheirOrder) {
+  open();
+  constexpr size_t words = 1 << 18;
+  DeviceBuffer memory = allocate(words * 4);
+  for (int32_t repeat = 0; repeat < 100; ++repeat) {
+    std::vector<int32_t> in(words, repeat), out(words);
+    ASSERT_TRUE(device->copy(memory.data(), in.data(), words * 4).ok());
+    std::fill(in.begin(), in.end(), -1); // the host's memory is free again
+    launch(4, memory, 256);
+    launch(4, memory, 256);
+    ASSERT_TRUE(device->copy(out.data(), memory.data(), words * 4).ok());
+    std::vector<int32_t> expected(words, repeat);
+    for (size_t i = 0; i < words; i += 64)
+      expected[i] += 2;
+    ASSERT_EQ(out, expected) << repeat;
+  }
 }
 
 TEST_F(CudaDevice, RangesAreZeroWhereTheyAreCommitted) {

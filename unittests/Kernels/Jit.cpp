@@ -39,6 +39,11 @@ Jit::Jit()
   llvm::InitializeNativeTargetAsmPrinter();
 }
 
+/// Marks what tests call.
+static StringRef entryAttr() {
+  return getTestedDevice().empty() ? "llvm.emit_c_interface" : "test.entry";
+}
+
 Type Jit::buffer(Type element, int64_t rank) {
   return MemRefType::get(SmallVector<int64_t>(rank, ShapedType::kDynamic),
                          element);
@@ -53,7 +58,7 @@ void Jit::add(StringRef name, ArrayRef<Type> arguments, Body body) {
   Location loc = builder.getUnknownLoc();
   auto function =
       func::FuncOp::create(loc, name, builder.getFunctionType(arguments, {}));
-  function->setAttr("llvm.emit_c_interface", builder.getUnitAttr());
+  function->setAttr(entryAttr(), builder.getUnitAttr());
   module->push_back(function);
   Block *entry = function.addEntryBlock();
   dsf::KernelBuilder kernel(loc, &context);
@@ -120,17 +125,20 @@ void Jit::addKernel(StringRef name, StringRef model) {
     func::FuncOp kernel = function.clone();
     kernel.setName(name);
     kernel.setPublic();
-    kernel->setAttr("llvm.emit_c_interface", builder.getUnitAttr());
+    kernel->setAttr(entryAttr(), builder.getUnitAttr());
     module->push_back(kernel);
     passWeightsAsBytes(kernel);
   }
 }
 
 void Jit::compile() {
+  bool onDevice = !getTestedDevice().empty();
+  dsf::LowerMathPassOptions math;
+  math.useLibm = !onDevice;
   PassManager passes(&context);
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
-  passes.addPass(dsf::createLowerMathPass());
+  passes.addPass(dsf::createLowerMathPass(math));
   passes.addPass(memref::createExpandStridedMetadataPass());
   passes.addPass(createLowerAffinePass());
   passes.addPass(createSCFToControlFlowPass());
@@ -144,6 +152,10 @@ void Jit::compile() {
   passes.addPass(createReconcileUnrealizedCastsPass());
   if (failed(passes.run(*module)))
     llvm::report_fatal_error("kernels do not become LLVM");
+  if (onDevice) {
+    simt = std::make_unique<SimtKernels>(*module);
+    return;
+  }
   auto host = cantFail(llvm::orc::JITTargetMachineBuilder::detectHost());
   auto machine = cantFail(host.createTargetMachine());
   auto optimize = makeOptimizingTransformer(3, 0, machine.get());

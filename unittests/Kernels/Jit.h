@@ -3,6 +3,7 @@
 #ifndef DSFLASH_UNITTESTS_KERNELS_JIT_H
 #define DSFLASH_UNITTESTS_KERNELS_JIT_H
 
+#include "SimtKernels.h"
 #include "dsflash/Kernels/KernelBuilder.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -37,6 +38,8 @@ template <typename T> Memref<T, 1> flat(std::vector<T> &storage) {
   return Memref<T, 1>(storage, int64_t(storage.size()));
 }
 
+/// Compiles and calls kernels: on the host, or as PTX on the simt device where
+/// getTestedDevice names one.
 class Jit {
 public:
   using Body = llvm::function_ref<void(mlir::dsflash::KernelBuilder &,
@@ -60,6 +63,11 @@ public:
 
   template <typename... Arguments>
   void call(llvm::StringRef name, Arguments... arguments) {
+    if (simt) {
+      SimtArguments words;
+      (flatten(words, arguments), ...);
+      return simt->launch(name, words);
+    }
     std::vector<std::unique_ptr<void *>> pointers;
     std::vector<void *> packed = {pack(pointers, arguments)...};
     invoke(name, packed);
@@ -75,12 +83,27 @@ private:
     pointers.push_back(std::make_unique<void *>(&buffer));
     return pointers.back().get();
   }
+  static void flatten(SimtArguments &words, int64_t value) { words.add(value); }
+  template <typename T, int N>
+  static void flatten(SimtArguments &words, const Memref<T, N> &buffer) {
+    int64_t elements = 1;
+    for (int64_t size : buffer.sizes)
+      elements *= size;
+    words.add(buffer.base, elements);
+    words.add(reinterpret_cast<int64_t>(buffer.data));
+    words.add(buffer.offset);
+    for (int64_t size : buffer.sizes)
+      words.add(size);
+    for (int64_t stride : buffer.strides)
+      words.add(stride);
+  }
   void invoke(llvm::StringRef name, std::vector<void *> &arguments);
 
   mlir::MLIRContext context;
   mlir::Builder builder;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<mlir::ExecutionEngine> engine;
+  std::unique_ptr<SimtKernels> simt;
 };
 
 } // namespace dsflash_test

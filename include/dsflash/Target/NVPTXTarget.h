@@ -3,10 +3,10 @@
 #ifndef DSFLASH_TARGET_NVPTXTARGET_H
 #define DSFLASH_TARGET_NVPTXTARGET_H
 
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
+#include <vector>
 
 namespace mlir::dsflash {
 
@@ -21,7 +21,7 @@ public:
   static llvm::Expected<NVPTXTarget> parse(llvm::StringRef spec);
 
   /// Reads a list, separated by commas. An architecture twice is an error.
-  static llvm::Expected<llvm::SmallVector<NVPTXTarget>>
+  static llvm::Expected<std::vector<NVPTXTarget>>
   parseList(llvm::StringRef specs);
 
   /// "nvptx64-nvidia-cuda".

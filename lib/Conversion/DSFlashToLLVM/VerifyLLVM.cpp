@@ -29,7 +29,8 @@ static bool becomesCall(Operation *op) {
 }
 
 static LogicalResult verify(Operation *op) {
-  if (isa<ModuleOp, gpu::GPUModuleOp>(op))
+  bool isWhole = isa<ModuleOp>(op) && !op->getParentOp();
+  if (isWhole || isa<gpu::GPUModuleOp>(op))
     return success();
   bool onDevice = op->getParentOfType<gpu::GPUModuleOp>() != nullptr;
   if (!isa_and_nonnull<LLVM::LLVMDialect>(op->getDialect()) &&

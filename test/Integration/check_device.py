@@ -1,0 +1,48 @@
+"""Checks that sessions on a device are those of the host: forks of a shared prompt, and a file that goes from one to the other.
+
+    check_device.py BIN_DIR WORK_DIR MODEL DEVICE
+"""
+
+import pathlib
+import sys
+
+import numpy as np
+
+import safetensors
+from check_golden import Report
+from tools import Tools
+
+STEPS, SHARED = 3, 20
+
+
+def main():
+    bin_dir, work_dir, model, device = sys.argv[1:]
+    model, work = pathlib.Path(model), pathlib.Path(work_dir)
+    report = Report()
+    tokens = safetensors.read(model / "golden.safetensors")["tokens"]
+    host, gpu = Tools(bin_dir, work / "host"), Tools(bin_dir, work / "device", device)
+    models = {tools: tools.compile(model, "ideal", "--numerics=ideal") for tools in (host, gpu)}
+
+    def run(tools, *prompts, flags=()):
+        (logits,) = tools.run(models[tools], *prompts, logits=True, flags=["-n", STEPS, "--draft=off", *flags])
+        return logits
+
+    def same(name, got, expected):
+        for key, value in expected.items():
+            report.near(f"{name}, {key}", got[key], value, 1e-4)
+
+    forks = [tokens[:SHARED + 5], np.concatenate([tokens[:SHARED], tokens[30:33]])]
+    saved = work / "a.session"
+    same("two prompts that begin alike", run(gpu, *forks), run(host, *forks))
+    whole = run(host, tokens[:SHARED], flags=["--save-session", work / "b.session"])
+    same("saved on the device", run(gpu, tokens[:SHARED], flags=["--save-session", saved]), whole)
+    more = tokens[SHARED:SHARED + 4]
+    same("continued on the host", run(host, more, flags=["--load-session", saved]),
+         run(host, more, flags=["--load-session", work / "b.session"]))
+    same("continued on the device", run(gpu, more, flags=["--load-session", saved]),
+         run(host, more, flags=["--load-session", work / "b.session"]))
+    sys.exit(report.failed > 0)
+
+
+if __name__ == "__main__":
+    main()
