@@ -55,6 +55,21 @@ public:
     return int32_t(id);
   }
 
+  /// The integers of an object, by name; none if it is missing.
+  std::map<std::string, int64_t> integers(const char *key) {
+    std::map<std::string, int64_t> result;
+    const nlohmann::json *value = find(key);
+    if (!value)
+      return result;
+    if (!value->is_object())
+      faults.add(where, std::string("'") + key + "' must be an object");
+    else
+      for (const auto &[name, member] : value->items())
+        result[name] =
+            ManifestReader(*value, faults, where).integer(name.c_str(), 0);
+    return result;
+  }
+
 private:
   const nlohmann::json *find(const char *key) {
     auto it = document.find(key);
@@ -185,6 +200,7 @@ Result<Manifest> dsflash::parseManifest(std::string_view json,
   facts.bosToken = reader.token("bos_token_id");
   facts.eosToken = reader.token("eos_token_id");
   facts.padToken = reader.token("pad_token_id");
+  facts.operations = reader.integers("operations");
   if (format != kManifestFormat)
     faults.add(where, "format " + std::to_string(format) +
                           ", this runtime reads format " +

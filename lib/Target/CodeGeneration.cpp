@@ -18,6 +18,7 @@
 
 using namespace llvm;
 using namespace mlir::dsflash;
+using mlir::TimingScope;
 
 Expected<std::unique_ptr<TargetMachine>>
 mlir::dsflash::createTargetMachine(StringRef name, StringRef processor,
@@ -61,7 +62,7 @@ class CodeGenerator {
 public:
   static Expected<std::unique_ptr<CodeGenerator>> create(StringRef llvmIR,
                                                          StringRef name);
-  Expected<SmallString<0>> run(CodeGenFileType type);
+  Expected<SmallString<0>> run(CodeGenFileType type, TimingScope &timing);
 
 private:
   TargetLibraryInfoImpl getLibrary();
@@ -140,8 +141,12 @@ void CodeGenerator::optimize() {
       .run(*module, modules);
 }
 
-Expected<SmallString<0>> CodeGenerator::run(CodeGenFileType type) {
+Expected<SmallString<0>> CodeGenerator::run(CodeGenFileType type,
+                                            TimingScope &timing) {
+  TimingScope optimizing = timing.nest("LLVM optimisation");
   optimize();
+  optimizing.stop();
+  TimingScope generating = timing.nest("LLVM code generation");
   SmallString<0> code;
   raw_svector_ostream stream(code);
   legacy::PassManager passes;
@@ -157,21 +162,26 @@ Expected<SmallString<0>> CodeGenerator::run(CodeGenFileType type) {
 } // namespace
 
 static Expected<SmallString<0>> generate(StringRef llvmIR, StringRef name,
-                                         CodeGenFileType type) {
+                                         CodeGenFileType type,
+                                         TimingScope &timing) {
+  TimingScope reading = timing.nest("reading LLVM IR");
   auto generator = CodeGenerator::create(llvmIR, name);
+  reading.stop();
   if (!generator)
     return generator.takeError();
-  return (*generator)->run(type);
+  return (*generator)->run(type, timing);
 }
 
 Expected<SmallString<0>> mlir::dsflash::emitObject(StringRef llvmIR,
-                                                   StringRef name) {
-  return generate(llvmIR, name, CodeGenFileType::ObjectFile);
+                                                   StringRef name,
+                                                   TimingScope &timing) {
+  return generate(llvmIR, name, CodeGenFileType::ObjectFile, timing);
 }
 
 Expected<std::string> mlir::dsflash::emitAssembly(StringRef llvmIR,
                                                   StringRef name) {
-  auto text = generate(llvmIR, name, CodeGenFileType::AssemblyFile);
+  TimingScope untimed;
+  auto text = generate(llvmIR, name, CodeGenFileType::AssemblyFile, untimed);
   if (!text)
     return text.takeError();
   return text->str().str();

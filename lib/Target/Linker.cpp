@@ -13,6 +13,7 @@
 
 using namespace llvm;
 using namespace mlir::dsflash;
+using mlir::TimingScope;
 
 //===----------------------------------------------------------------------===//
 // Undefined symbols
@@ -98,11 +99,11 @@ static Error link(StringRef linker, StringRef object, StringRef output,
 }
 
 Error mlir::dsflash::emitSharedObject(StringRef llvmIR, StringRef name,
-                                      StringRef path) {
+                                      StringRef path, TimingScope timing) {
   Expected<std::string> linker = findLinker();
   if (!linker)
     return linker.takeError();
-  auto code = emitObject(llvmIR, name);
+  auto code = emitObject(llvmIR, name, timing);
   if (!code)
     return code.takeError();
   if (Error error = checkUndefined(MemoryBufferRef(*code, name)))
@@ -116,6 +117,7 @@ Error mlir::dsflash::emitSharedObject(StringRef llvmIR, StringRef name,
   auto messages = TemporaryFile::create(path + ".%%%%%%.log");
   if (!messages)
     return messages.takeError();
+  TimingScope linking = timing.nest("linking");
   if (Error error = object->write(*code))
     return error;
   if (Error error = link(*linker, object->path(), output->path(), *messages))

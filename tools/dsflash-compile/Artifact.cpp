@@ -4,7 +4,6 @@
 #include "dsflash/ABI/ModuleABI.h"
 #include "dsflash/Support/OutputFile.h"
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -30,6 +29,7 @@ static std::string manifestText(const Manifest &manifest) {
       {"target", manifest.target},
       {"numerics", manifest.numerics},
       {"weights", manifest.weights},
+      {"operations", manifest.operations},
   };
   return json.dump(2) + "\n";
 }

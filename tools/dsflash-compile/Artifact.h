@@ -5,6 +5,7 @@
 
 #include "dsflash/Support/Status.h"
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 
 /// What a compiled model says of itself beside its code.
@@ -14,6 +15,8 @@ struct Manifest {
   std::string numerics;
   /// Folder of the checkpoint; empty when it was compiled without one.
   std::string weights;
+  /// Operations of the IR behind each stage, by its name.
+  nlohmann::ordered_json operations = nlohmann::ordered_json::object();
 };
 
 /// Makes the folder `path` of a compiled model: `link` writes model.so to the

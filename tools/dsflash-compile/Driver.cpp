@@ -28,9 +28,10 @@
 namespace fs = std::filesystem;
 using namespace mlir;
 using namespace mlir::dsflash;
+using nlohmann::ordered_json;
 
 Driver::Driver(const Options &options)
-    : options(options), log(options.timing),
+    : options(options), log(options.timing, !options.report.empty()),
       context(MLIRContext::Threading::DISABLED) {
   DialectRegistry registry;
   registerAllDialects(registry);
@@ -260,17 +261,16 @@ bool Driver::lower(Stage stage,
     if (!reproducer.path().empty())
       reportNote("to repeat this: dsflash-opt --run-reproducer " +
                  reproducer.path());
+    TimingScope translating = scope.nest("translation to LLVM IR");
     return done && (stage != Stage::LLVM || translate());
   };
-  return log.run(stage, work) && noteSize();
+  return log.run(stage, work) && noteSize(stage);
 }
 
-/// For the report; always true.
-bool Driver::noteSize() {
-  int64_t operations = 0;
-  if (!options.report.empty())
-    module->walk([&](Operation *) { ++operations; });
-  log.noteSize(operations);
+bool Driver::noteSize(Stage stage) {
+  int64_t count = 0;
+  module->walk([&](Operation *) { ++count; });
+  operations[stageName(stage)] = count;
   return true;
 }
 
@@ -390,7 +390,11 @@ void Driver::findInCache() {
     return explain("not asked: a report is wanted");
   CompileCache::Answer answer = CompileCache(options.cacheFolder).find(*key);
   explain(answer.explanation);
-  cachedCode = std::move(answer.content);
+  if (!answer.content)
+    return;
+  auto [counts, code] = StringRef(*answer.content).split('\n');
+  operations = ordered_json::parse(counts.str());
+  cachedCode = code.str();
 }
 
 void Driver::storeInCache(const std::string &path) {
@@ -398,7 +402,8 @@ void Driver::storeInCache(const std::string &path) {
   if (!key || !code)
     return;
   ::dsflash::Status stored =
-      CompileCache(options.cacheFolder).store(*key, (*code)->getBuffer().str());
+      CompileCache(options.cacheFolder)
+          .store(*key, operations.dump() + "\n" + (*code)->getBuffer().str());
   for (const std::string &fault : stored.faults())
     reportNote("cache: " + fault);
 }
@@ -407,10 +412,12 @@ void Driver::storeInCache(const std::string &path) {
 // Results
 //===----------------------------------------------------------------------===//
 
-::dsflash::Status Driver::writeCode(const std::string &path) {
+::dsflash::Status Driver::writeCode(const std::string &path,
+                                    TimingScope &scope) {
   if (cachedCode)
     return ::dsflash::writeTextFile(path, *cachedCode);
-  if (llvm::Error error = emitSharedObject(llvmText, options.input, path))
+  if (llvm::Error error = emitSharedObject(llvmText, options.input, path,
+                                           std::move(scope)))
     return ::dsflash::Status::error(options.output,
                                     llvm::toString(std::move(error)));
   storeInCache(path);
@@ -423,10 +430,11 @@ bool Driver::writeModel() {
   manifest.target = options.target;
   manifest.numerics = getNumerics();
   manifest.weights = checkpoint;
-  return log.run(Stage::Model, [&](TimingScope &) {
-    ::dsflash::Status written =
-        writeArtifact(options.output, manifest, tokenizer,
-                      [&](const std::string &path) { return writeCode(path); });
+  manifest.operations = operations;
+  return log.run(Stage::Model, [&](TimingScope &scope) {
+    ::dsflash::Status written = writeArtifact(
+        options.output, manifest, tokenizer,
+        [&](const std::string &path) { return writeCode(path, scope); });
     reportFaults(written);
     return written.ok();
   });
@@ -436,7 +444,7 @@ bool Driver::writeReport() {
   if (options.report.empty())
     return true;
   report["parameters"] = describeParameters(config);
-  report.update(describeTimes(log));
+  report.update(describeTimes(log, operations));
   bool isPage = StringRef(options.report).ends_with(".html");
   std::string text =
       isPage ? makeReportPage(report, options.input) : report.dump(2) + "\n";

@@ -51,13 +51,14 @@ private:
   bool compile();
   bool lower(Stage stage,
              llvm::function_ref<void(mlir::OpPassManager &)> build);
-  bool noteSize();
+  /// Counts the module's operations, behind `stage`; always true.
+  bool noteSize(Stage stage);
   bool translate();
   bool writeAssembly();
   bool writeDeviceCode();
   bool writeModel();
   /// Writes model.so to `path`.
-  dsflash::Status writeCode(const std::string &path);
+  dsflash::Status writeCode(const std::string &path, mlir::TimingScope &scope);
   bool writeReport();
 
   /// Keeps the text of a stage where it is wanted.
@@ -89,6 +90,8 @@ private:
   /// Of the code; none when it is not kept.
   std::optional<CacheKey> key;
   std::optional<std::string> cachedCode;
+  /// Of the IR behind each stage, by its name.
+  nlohmann::ordered_json operations = nlohmann::ordered_json::object();
   nlohmann::ordered_json report;
 };
 

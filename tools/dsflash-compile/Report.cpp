@@ -188,14 +188,19 @@ ordered_json describeParameters(const ::dsflash::ModelConfig &config) {
           {"active_decode", sizes.activeDecode}};
 }
 
-ordered_json describeTimes(const StageLog &log) {
+ordered_json describeTimes(StageLog &log, const ordered_json &operations) {
   ordered_json stages = ordered_json::array();
   double seconds = 0;
   for (const StageLog::Time &time : log.times()) {
     stages.push_back({{"name", time.name},
                       {"seconds", time.seconds},
-                      {"operations", time.operations}});
+                      {"operations", operations.value(time.name, 0)}});
     seconds += time.seconds;
   }
-  return {{"stages", stages}, {"seconds", seconds}};
+  ordered_json passes = ordered_json::array();
+  for (const StageLog::PassTime &time : log.takePassTimes())
+    passes.push_back({{"stage", time.stage},
+                      {"name", time.name},
+                      {"seconds", time.seconds}});
+  return {{"stages", stages}, {"seconds", seconds}, {"passes", passes}};
 }

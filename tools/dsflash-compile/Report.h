@@ -25,9 +25,10 @@ nlohmann::ordered_json describeModule(mlir::ModuleOp module,
 /// `parameters` of a config: counts as the model's authors give them.
 nlohmann::ordered_json describeParameters(const dsflash::ModelConfig &config);
 
-/// `stages`, with the operations of the module behind each, and the sum of
-/// their `seconds`.
-nlohmann::ordered_json describeTimes(const StageLog &log);
+/// `stages`, with the operations of the module behind each (0 where there is
+/// none), the sum of their `seconds`, and `passes`. Ends the log's measuring.
+nlohmann::ordered_json describeTimes(StageLog &log,
+                                     const nlohmann::ordered_json &operations);
 
 /// The report as a page of HTML that needs nothing else.
 std::string makeReportPage(const nlohmann::ordered_json &report,

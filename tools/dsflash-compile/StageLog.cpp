@@ -7,9 +7,61 @@
 
 using namespace mlir;
 
-StageLog::StageLog(bool timing) {
-  manager.setEnabled(timing);
+namespace {
+
+/// Keeps what is below the stages of a tree, and prints it if that is wanted.
+class KeepPasses : public OutputStrategy {
+public:
+  KeepPasses(std::vector<StageLog::PassTime> &passes, bool prints)
+      : OutputStrategy(llvm::errs()), passes(passes),
+        printer(createOutputStrategy(
+            DefaultTimingManager::OutputFormat::Text,
+            prints ? llvm::errs() : llvm::nulls())) {}
+
+  void printHeader(const TimeRecord &total) override {
+    printer->printHeader(total);
+  }
+  void printFooter() override { printer->printFooter(); }
+  void printTime(const TimeRecord &time, const TimeRecord &total) override {
+    printer->printTime(time, total);
+  }
+  void printListEntry(llvm::StringRef name, const TimeRecord &time,
+                      const TimeRecord &total, bool lastEntry) override {
+    printer->printListEntry(name, time, total, lastEntry);
+  }
+  void printTreeEntry(unsigned indent, llvm::StringRef name,
+                      const TimeRecord &time,
+                      const TimeRecord &total) override {
+    printer->printTreeEntry(indent, name, time, total);
+    if (indent == 0)
+      stage = name.str();
+    else
+      passes.push_back({stage, name.str(), time.wall});
+  }
+  void printTreeEntryEnd(unsigned indent, bool lastEntry) override {
+    printer->printTreeEntryEnd(indent, lastEntry);
+  }
+
+private:
+  std::vector<StageLog::PassTime> &passes;
+  std::unique_ptr<OutputStrategy> printer;
+  std::string stage;
+};
+
+} // namespace
+
+StageLog::StageLog(bool timing, bool keepPasses) {
+  manager.setEnabled(timing || keepPasses);
+  if (keepPasses)
+    manager.setOutput(std::make_unique<KeepPasses>(passes, timing));
   root = manager.getRootScope();
+}
+
+const std::vector<StageLog::PassTime> &StageLog::takePassTimes() {
+  root.stop();
+  manager.print();
+  manager.setEnabled(false);
+  return passes;
 }
 
 static const char *describe(Stage stage) {

@@ -10,28 +10,34 @@
 #include <vector>
 
 /// Runs the stages one after the other; shows them on standard error while it
-/// is a terminal, and with `timing` a table of all passes at the end.
+/// is a terminal.
 class StageLog {
 public:
   struct Time {
     std::string name;
     double seconds;
-    /// Of the module behind the stage; 0 where there is none.
-    int64_t operations = 0;
+  };
+  /// Of a pass or another part of a stage.
+  struct PassTime {
+    std::string stage;
+    std::string name;
+    double seconds;
   };
 
-  explicit StageLog(bool timing);
+  /// `timing` prints a table of all passes when it goes; `keepPasses` keeps
+  /// their times.
+  StageLog(bool timing, bool keepPasses);
 
   /// Runs the work that ends in `stage`, under the name of the stage. Passes
   /// add their times to the scope that the work gets.
   bool run(Stage stage, llvm::function_ref<bool(mlir::TimingScope &)> work);
 
-  /// Says how large the module is behind the last stage.
-  void noteSize(int64_t operations) { finished.back().operations = operations; }
-
   const std::vector<Time> &times() const { return finished; }
+  /// Of all stages, in order. Ends the measuring.
+  const std::vector<PassTime> &takePassTimes();
 
 private:
+  std::vector<PassTime> passes;
   mlir::DefaultTimingManager manager;
   mlir::TimingScope root;
   std::vector<Time> finished;

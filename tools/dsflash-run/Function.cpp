@@ -11,19 +11,16 @@
 #include "dsflash/Runtime/Session.h"
 #include "dsflash/Runtime/ThreadPool.h"
 #include "dsflash/Runtime/WeightBinding.h"
+#include "dsflash/Support/Program.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <set>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace fs = std::filesystem;
 using namespace dsflash;
 using namespace dsflash::run;
 
@@ -33,61 +30,9 @@ namespace {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-/// A folder that goes when this does.
-class ScratchFolder {
-public:
-  static Result<ScratchFolder> create() {
-    std::error_code error;
-    std::string path = fs::temp_directory_path(error) / "dsflash-run-XXXXXX";
-    if (error || !mkdtemp(path.data()))
-      return Status::error(path,
-                           "cannot be made: " + (error ? error.message()
-                                                       : std::strerror(errno)));
-    return ScratchFolder(path);
-  }
-  ScratchFolder(ScratchFolder &&other) noexcept {
-    std::swap(folder, other.folder);
-  }
-  ~ScratchFolder() {
-    std::error_code error;
-    if (!folder.empty())
-      fs::remove_all(folder, error);
-  }
-
-  const std::string &path() const { return folder; }
-
-private:
-  explicit ScratchFolder(std::string path) : folder(std::move(path)) {}
-  std::string folder;
-};
-
-Status runProgram(const std::vector<std::string> &command) {
-  std::vector<char *> arguments;
-  for (const std::string &argument : command)
-    arguments.push_back(const_cast<char *>(argument.c_str()));
-  arguments.push_back(nullptr);
-  pid_t child = 0;
-  if (int error = posix_spawn(&child, arguments[0], nullptr, nullptr,
-                              arguments.data(), environ))
-    return Status::error(command[0], std::string("cannot be started: ") +
-                                         std::strerror(error));
-  int state = 0;
-  while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(state) && WEXITSTATUS(state) == 0)
-    return Status();
-  return Status::error(command[0], WIFEXITED(state)
-                                       ? "failed; its messages are above"
-                                       : std::string("stopped: ") +
-                                             strsignal(WTERMSIG(state)));
-}
-
 Status compile(const FunctionOptions &options, const std::string &model) {
-  std::error_code error;
-  fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return runProgram({self.parent_path() / "dsflash-compile",
-                     "--from=" + options.stage, options.file,
-                     "--function=" + options.name, "-o", model});
+  return runProgram({toolBeside("dsflash-compile"), "--from=" + options.stage,
+                     options.file, "--function=" + options.name, "-o", model});
 }
 
 //===----------------------------------------------------------------------===//
@@ -326,7 +271,7 @@ private:
 } // namespace
 
 Status run::runFunction(const FunctionOptions &options, int threads) {
-  Result<ScratchFolder> scratch = ScratchFolder::create();
+  Result<ScratchFolder> scratch = ScratchFolder::create("dsflash-run");
   if (!scratch)
     return scratch.status();
   std::string path = scratch->path() + "/function.dsflash";

@@ -13,6 +13,7 @@
 #include "dsflash/Tokens/Tokenizer.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ struct Manifest {
   int32_t bosToken = -1;
   int32_t eosToken = -1;
   int32_t padToken = -1;
+  /// Operations of the IR behind each stage of the compiler, by its name.
+  std::map<std::string, int64_t> operations;
 };
 
 /// Reads the text of a manifest.json; `where` names it. Errors, all listed:

@@ -10,6 +10,7 @@
 
 #include "dsflash/Target/CPUTarget.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/Timing.h"
 
 namespace mlir::dsflash {
 
@@ -24,9 +25,10 @@ llvm::Expected<std::string> emitAssembly(llvm::StringRef llvmIR,
 
 /// Optimises LLVM IR and links it to the shared object `path`, which is
 /// replaced at once or not at all. Equal texts give equal bytes. An undefined
-/// symbol that generated code may not have is an error.
+/// symbol that generated code may not have is an error. The parts of the work
+/// add their times to `timing`.
 llvm::Error emitSharedObject(llvm::StringRef llvmIR, llvm::StringRef name,
-                             llvm::StringRef path);
+                             llvm::StringRef path, TimingScope timing = {});
 
 /// The linker that emitSharedObject runs.
 llvm::Expected<std::string> findLinker();
