@@ -55,10 +55,12 @@ public:
 private:
   /// The seconds of a run that uses the cache of that number.
   Result<double> compile(int64_t cache, const std::vector<std::string> &more) {
-    std::vector<std::string> command = {
-        toolBeside("dsflash-compile"), options.checkpoint,
-        "-o",                          folder + "/model.dsflash",
-        "--cache-dir",                 folder + "/" + std::to_string(cache)};
+    std::vector<std::string> command = {toolBeside("dsflash-compile"),
+                                        options.checkpoint,
+                                        "-o",
+                                        folder + "/model.dsflash",
+                                        "--cache-dir",
+                                        folder + "/" + std::to_string(cache)};
     command.insert(command.end(), options.flags.begin(), options.flags.end());
     command.insert(command.end(), more.begin(), more.end());
     Stopwatch watch;
@@ -80,10 +82,9 @@ private:
       run.stages.push_back({row["name"], row["seconds"], row["operations"]});
     for (const json &row : report->at("passes"))
       run.passes.push_back({row["stage"], row["name"], row["seconds"]});
-    std::stable_sort(run.passes.begin(), run.passes.end(),
-                     [](const auto &a, const auto &b) {
-                       return a.seconds > b.seconds;
-                     });
+    std::sort(
+        run.passes.begin(), run.passes.end(),
+        [](const auto &a, const auto &b) { return a.seconds > b.seconds; });
     return run;
   }
 
@@ -135,8 +136,7 @@ std::string CompileBench::table() const {
   return text;
 }
 
-Result<CompileBench>
-dsflash::benchCompile(const CompileBenchOptions &options) {
+Result<CompileBench> dsflash::benchCompile(const CompileBenchOptions &options) {
   Result<ScratchFolder> scratch = ScratchFolder::create("dsflash-bench");
   if (!scratch)
     return scratch.status();

@@ -1,6 +1,7 @@
 //===- LoadedModel.cpp - A model that is ready to be measured -------------===//
 
 #include "LoadedModel.h"
+#include "dsflash/Model/Checkpoint.h"
 #include "dsflash/Runtime/Sampler.h"
 
 #include <algorithm>
@@ -31,6 +32,22 @@ Result<LoadedModel> LoadedModel::open(const std::string &path,
   return loaded;
 }
 
+int64_t dsflash::sessionBytes(const Model &model, int64_t positions) {
+  int64_t bytes = model.kvBytes(positions);
+  for (int64_t i = 0; i < model.module().state_count; ++i) {
+    const dsf_state &state = model.module().states[i];
+    if (state.positions_per_row == 0)
+      bytes += state.row_bytes * state.rows;
+  }
+  return bytes;
+}
+
+Result<ModelConfig> dsflash::configOf(const Model &model,
+                                      const std::string &weights) {
+  std::string folder = weights.empty() ? model.manifest().weights : weights;
+  return loadModelConfig(folder + "/config.json");
+}
+
 Result<RandomSequence> RandomSequence::create(ModelRunner &runner) {
   Result<Session> session = Session::create(runner.model().module());
   if (!session)
@@ -38,14 +55,25 @@ Result<RandomSequence> RandomSequence::create(ModelRunner &runner) {
   return RandomSequence(runner, std::move(*session));
 }
 
+std::vector<int32_t> dsflash::randomTokens(std::mt19937_64 &random,
+                                           int64_t count, int64_t vocab) {
+  std::vector<int32_t> ids(size_t(count), 0);
+  for (int32_t &id : ids)
+    id = int32_t(random() % uint64_t(vocab));
+  return ids;
+}
+
 Status RandomSequence::read(int64_t count) {
-  for (int64_t left = count; left > 0;) {
-    std::vector<int32_t> ids(size_t(std::min(left, kChunk)));
-    for (int32_t &id : ids)
-      id = int32_t(random() % uint64_t(vocab()));
-    left -= int64_t(ids.size());
-    if (Status status = forward(ids, left == 0); !status)
+  return read(randomTokens(random, count, vocab()));
+}
+
+Status RandomSequence::read(const std::vector<int32_t> &ids) {
+  for (size_t next = 0; next < ids.size();) {
+    size_t end = std::min(ids.size(), next + size_t(kChunk));
+    if (Status status = forward({&ids[next], &ids[end]}, end == ids.size());
+        !status)
       return status;
+    next = end;
   }
   return {};
 }

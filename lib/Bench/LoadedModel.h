@@ -3,6 +3,7 @@
 #ifndef DSFLASH_LIB_BENCH_LOADEDMODEL_H
 #define DSFLASH_LIB_BENCH_LOADEDMODEL_H
 
+#include "dsflash/Model/ModelConfig.h"
 #include "dsflash/Runtime/ModelRunner.h"
 
 #include <chrono>
@@ -39,7 +40,18 @@ struct LoadedModel {
                                   const std::string &weights, int threads);
 };
 
-/// One sequence of random tokens.
+/// Bytes that a sequence of so many positions has written.
+int64_t sessionBytes(const Model &model, int64_t positions);
+
+/// The config beside the weights of a model; `weights` may be empty. Error:
+/// none can be read there.
+Result<ModelConfig> configOf(const Model &model, const std::string &weights);
+
+/// Ids in [0, vocab).
+std::vector<int32_t> randomTokens(std::mt19937_64 &random, int64_t count,
+                                  int64_t vocab);
+
+/// One sequence of tokens, random ones unless others are given.
 class RandomSequence {
 public:
   /// Prompt tokens in one call, as dsflash-run reads them.
@@ -49,6 +61,8 @@ public:
 
   int64_t length() const { return session.length(); }
 
+  /// Reads these tokens; the last one gets logits.
+  Status read(const std::vector<int32_t> &ids);
   /// Reads `count` random tokens; the last one gets logits.
   Status read(int64_t count);
   /// Computes the best token behind the last logits.

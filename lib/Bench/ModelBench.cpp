@@ -28,17 +28,6 @@ int64_t anonymousBytes() {
   return 0;
 }
 
-/// Bytes that a sequence of so many positions has written.
-int64_t sessionBytes(const Model &model, int64_t positions) {
-  int64_t bytes = model.kvBytes(positions);
-  for (int64_t i = 0; i < model.module().state_count; ++i) {
-    const dsf_state &state = model.module().states[i];
-    if (state.positions_per_row == 0)
-      bytes += state.row_bytes * state.rows;
-  }
-  return bytes;
-}
-
 class Bench {
 public:
   explicit Bench(const ModelBenchOptions &options) : options(options) {}
@@ -70,10 +59,7 @@ public:
 
 private:
   Status readConfig() {
-    std::string folder = options.weights.empty()
-                             ? loaded.model->manifest().weights
-                             : options.weights;
-    Result<ModelConfig> config = loadModelConfig(folder + "/config.json");
+    Result<ModelConfig> config = configOf(*loaded.model, options.weights);
     if (!config)
       return config.status();
     result.work = tokenWork(*config);

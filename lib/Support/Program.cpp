@@ -17,9 +17,9 @@ Result<ScratchFolder> ScratchFolder::create(const std::string &prefix) {
   std::error_code error;
   std::string path = fs::temp_directory_path(error) / (prefix + "-XXXXXX");
   if (error || !mkdtemp(path.data()))
-    return Status::error(path, "cannot be made: " +
-                                   (error ? error.message()
-                                          : std::strerror(errno)));
+    return Status::error(path,
+                         "cannot be made: " +
+                             (error ? error.message() : std::strerror(errno)));
   return ScratchFolder(path);
 }
 

@@ -11,9 +11,8 @@ namespace mlir::dsflash {
 
 /// Optimises LLVM IR text and gives the bytes of an object file. The steps add
 /// their times to `timing`.
-llvm::Expected<llvm::SmallString<0>> emitObject(llvm::StringRef llvmIR,
-                                                llvm::StringRef name,
-                                                TimingScope &timing);
+llvm::Expected<llvm::SmallString<0>>
+emitObject(llvm::StringRef llvmIR, llvm::StringRef name, TimingScope &timing);
 
 } // namespace mlir::dsflash
 

@@ -18,6 +18,8 @@ constexpr const char *kExamples = R"(Examples:
   Speed of a model:              dsflash-bench model nano.dsflash
   Where the time goes:           dsflash-bench kernels nano.dsflash --report nano.json
   In a long context, as JSON:    dsflash-bench model mid.dsflash --context 0,4096 --json speed.json
+  How long the compiler takes:   dsflash-bench compile models/nano
+  Two compiled variants:         dsflash-bench compare before.dsflash after.dsflash
   A checkpoint to measure with:  dsflash-bench --make-checkpoint mid --config models/mid/config.json
 
 Exit codes: 0 done, 1 the input or the run failed, 2 wrong usage.)";
@@ -42,6 +44,13 @@ public:
     addKernelOptions(
         *addCommand(Command::Kernels, "kernels",
                     "Time of each kernel in a prompt and a decode step"));
+    addCompileOptions(*addCommand(
+        Command::Compile, "compile",
+        "Time of the compiler: stages, passes, and from the cache"));
+    addComparisonOptions(*addCommand(
+        Command::Compare, "compare",
+        "Two compiled variants in turns: time, sizes, and how far their values "
+        "are apart, layer by layer"));
     app.require_subcommand(0, 1);
   }
 
@@ -82,20 +91,26 @@ private:
   CLI::App *addCommand(Command command, const char *name, const char *help) {
     CLI::App *added = app.add_subcommand(name, help);
     added->callback([this, command] { options.command = command; });
-    added
-        ->add_option("--threads", options.threads,
-                     "Threads, never more than cores; default all")
-        ->check(CLI::PositiveNumber);
+    if (command != Command::Compile)
+      added
+          ->add_option("--threads", options.threads,
+                       "Threads, never more than cores; default all")
+          ->check(CLI::PositiveNumber);
     added->add_option("--json", options.jsonFile, "Write the results")
         ->type_name("F.json");
     return added;
   }
 
-  /// What every command that runs a model has.
+  /// What every command that runs one model has.
   void addModelSource(CLI::App &command, std::string &model,
                       std::string &weights, int64_t &generate) {
     command.add_option("MODEL", model, "Compiled model, a folder *.dsflash")
         ->required();
+    addRunOptions(command, weights, generate);
+  }
+
+  void addRunOptions(CLI::App &command, std::string &weights,
+                     int64_t &generate) {
     command
         .add_option("--weights", weights,
                     "Checkpoint folder, if it is not where it was")
@@ -131,6 +146,47 @@ private:
                     "What dsflash-compile --report wrote of this model: the "
                     "work of its kernels")
         ->type_name("F.json");
+  }
+
+  void addCompileOptions(CLI::App &command) {
+    CompileBenchOptions &compile = options.compile;
+    command
+        .add_option("CHECKPOINT", compile.checkpoint,
+                    "Checkpoint folder or config.json")
+        ->required();
+    command
+        .add_option("OPTIONS", compile.flags,
+                    "Options of dsflash-compile, behind --")
+        ->type_name("");
+    command
+        .add_option("--repeat", compile.repeat,
+                    "Runs without and with a filled cache")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+  }
+
+  void addComparisonOptions(CLI::App &command) {
+    ComparisonOptions &compare = options.comparison;
+    command
+        .add_option("A", compare.models[0],
+                    "Compiled model, a folder *.dsflash")
+        ->required();
+    command.add_option("B", compare.models[1], "The other one")->required();
+    addRunOptions(command, compare.weights, compare.generate);
+    CLI::Option *count =
+        command
+            .add_option("--prompt-tokens", compare.promptTokens,
+                        "Random tokens of the prompt")
+            ->capture_default_str()
+            ->check(CLI::PositiveNumber);
+    command
+        .add_option("--tokens", compare.tokens,
+                    "The prompt, a JSON list of ids, instead")
+        ->type_name("F.json")
+        ->excludes(count);
+    command.add_option("--rounds", compare.rounds, "Times that both are run")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
   }
 
   CLI::App app{"Measures this machine and compiled models.", "dsflash-bench"};

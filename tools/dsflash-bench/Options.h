@@ -3,6 +3,8 @@
 #ifndef DSFLASH_TOOLS_DSFLASHBENCH_OPTIONS_H
 #define DSFLASH_TOOLS_DSFLASHBENCH_OPTIONS_H
 
+#include "dsflash/Bench/Comparison.h"
+#include "dsflash/Bench/CompileBench.h"
 #include "dsflash/Bench/KernelBench.h"
 #include "dsflash/Bench/ModelBench.h"
 #include "dsflash/Bench/RandomCheckpoint.h"
@@ -12,7 +14,7 @@
 
 namespace dsflash::bench {
 
-enum class Command { MakeCheckpoint, Limits, Model, Kernels };
+enum class Command { MakeCheckpoint, Limits, Model, Kernels, Compile, Compare };
 
 struct Options {
   Command command = Command::MakeCheckpoint;
@@ -25,6 +27,8 @@ struct Options {
   std::string jsonFile;
   ModelBenchOptions model;
   KernelBenchOptions kernels;
+  CompileBenchOptions compile;
+  ComparisonOptions comparison;
 };
 
 /// Reads the command line. Returns nothing when the process is to end with

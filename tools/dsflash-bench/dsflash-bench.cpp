@@ -63,6 +63,19 @@ Status runCommand(Options &options) {
       return bench.status();
     return report(options, bench->table(), bench->json());
   }
+  case Command::Compile: {
+    Result<CompileBench> bench = benchCompile(options.compile);
+    if (!bench)
+      return bench.status();
+    return report(options, bench->table(), bench->json());
+  }
+  case Command::Compare: {
+    options.comparison.threads = options.threads;
+    Result<Comparison> comparison = compareModels(options.comparison);
+    if (!comparison)
+      return comparison.status();
+    return report(options, comparison->table(), comparison->json());
+  }
   }
   return Status();
 }

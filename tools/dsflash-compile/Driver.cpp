@@ -152,7 +152,7 @@ bool Driver::read() {
     };
     return log.run(Stage::Config, readText) &&
            (isDone(Stage::Config) ||
-            (log.run(Stage::DSFlash, makeModule) && noteSize()));
+            (log.run(Stage::DSFlash, makeModule) && noteSize(Stage::DSFlash)));
   }
   return log.run(*options.from, [&](TimingScope &) {
     return startsBefore(Stage::LLVM) ? readModule() && checkNumerics()
@@ -416,8 +416,8 @@ void Driver::storeInCache(const std::string &path) {
                                     TimingScope &scope) {
   if (cachedCode)
     return ::dsflash::writeTextFile(path, *cachedCode);
-  if (llvm::Error error = emitSharedObject(llvmText, options.input, path,
-                                           std::move(scope)))
+  if (llvm::Error error =
+          emitSharedObject(llvmText, options.input, path, std::move(scope)))
     return ::dsflash::Status::error(options.output,
                                     llvm::toString(std::move(error)));
   storeInCache(path);

@@ -14,9 +14,8 @@ class KeepPasses : public OutputStrategy {
 public:
   KeepPasses(std::vector<StageLog::PassTime> &passes, bool prints)
       : OutputStrategy(llvm::errs()), passes(passes),
-        printer(createOutputStrategy(
-            DefaultTimingManager::OutputFormat::Text,
-            prints ? llvm::errs() : llvm::nulls())) {}
+        printer(createOutputStrategy(DefaultTimingManager::OutputFormat::Text,
+                                     prints ? llvm::errs() : llvm::nulls())) {}
 
   void printHeader(const TimeRecord &total) override {
     printer->printHeader(total);

@@ -53,8 +53,8 @@ struct CompileBench {
   std::string table() const;
 };
 
-/// Compiles a model with the dsflash-compile that lies beside this tool. Errors:
-/// the compiler cannot be started or fails, which has said why.
+/// Compiles a model with the dsflash-compile that lies beside this tool.
+/// Errors: the compiler cannot be started or fails, which has said why.
 Result<CompileBench> benchCompile(const CompileBenchOptions &options);
 
 } // namespace dsflash
