@@ -120,10 +120,10 @@ std::string Comparison::table() const {
          double(b.sessionBytes));
   if (a.weightBytes && b.weightBytes)
     addRow(text, "weights of a token, bytes", *a.weightBytes, *b.weightBytes);
-  for (const auto &[stage, operations] : a.operations)
-    if (auto found = b.operations.find(stage); found != b.operations.end())
-      addRow(text, (stage + " IR, operations").c_str(), double(operations),
-             double(found->second));
+  for (const char *stage : {"dsflash", "phases", "kernels", "llvm"})
+    if (a.operations.count(stage) && b.operations.count(stage))
+      addRow(text, (std::string(stage) + " IR, operations").c_str(),
+             double(a.operations.at(stage)), double(b.operations.at(stage)));
 
   if (!noLayers.empty())
     appendFormat(text, "%s\n", noLayers.c_str());

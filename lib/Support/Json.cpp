@@ -284,9 +284,10 @@ Result<json> dsflash::parseJson(std::string_view text, std::string_view where,
   return std::move(builder.root);
 }
 
-Result<json> dsflash::readJsonFile(const std::string &path) {
+Result<json> dsflash::readJsonFile(const std::string &path,
+                                   const std::vector<JsonStream> &streams) {
   Result<MappedFile> file = MappedFile::open(path);
   if (!file)
     return file.status();
-  return parseJson(file->text(), path);
+  return parseJson(file->text(), path, streams);
 }

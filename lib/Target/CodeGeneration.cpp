@@ -124,13 +124,19 @@ TargetLibraryInfoImpl CodeGenerator::getLibrary() {
   return library;
 }
 
-/// O2: kernels arrive as vectors and in blocks; O3 made none of them faster.
+/// O2: kernels arrive as vectors and in blocks; O3 made none of them faster, and
+/// neither did LLVM's own vectors and unrolled loops.
 void CodeGenerator::optimize() {
+  PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  tuning.LoopInterleaving = false;
+  tuning.LoopUnrolling = false;
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
   CGSCCAnalysisManager components;
   ModuleAnalysisManager modules;
-  PassBuilder builder(machine.get());
+  PassBuilder builder(machine.get(), tuning);
   functions.registerPass([&] { return TargetLibraryAnalysis(getLibrary()); });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);

@@ -84,7 +84,8 @@ TEST_F(ModelTest, NotAnArtifact) {
 TEST_F(ModelTest, ManifestFaultsAreAllListed) {
   writeArtifact("fake_model", R"({"format": 9, "abi": 8, "weights": 5,
                                  "bos_token_id": 18446744073709551615,
-                                 "eos_token_id": 2147483648})");
+                                 "eos_token_id": 2147483648,
+                                 "operations": {"phases": "many"}})");
   std::string error = openError();
   EXPECT_TRUE(contains(error, "format 9, this runtime reads format 1"));
   EXPECT_TRUE(contains(error, "ABI version 8, this runtime needs version " +
@@ -92,6 +93,18 @@ TEST_F(ModelTest, ManifestFaultsAreAllListed) {
   EXPECT_TRUE(contains(error, "'weights' must be a string"));
   EXPECT_TRUE(contains(error, "'bos_token_id' must be an integer of 64 bits"));
   EXPECT_TRUE(contains(error, "'eos_token_id' is no token id"));
+  EXPECT_TRUE(contains(error, "'phases' must be an integer of 64 bits"));
+  writeArtifact("fake_model", R"({"format": 9, "abi": 8, "operations": 5})");
+  EXPECT_TRUE(contains(openError(), "'operations' must be an object"));
+}
+
+TEST_F(ModelTest, OperationsOfTheManifest) {
+  writeArtifact("fake_model",
+                manifestWith(R"(, "operations": {"phases": 3, "llvm": 5})"));
+  Result<std::unique_ptr<Model>> opened = Model::open(artifact);
+  ASSERT_TRUE(opened.ok());
+  std::map<std::string, int64_t> expected = {{"phases", 3}, {"llvm", 5}};
+  EXPECT_EQ((*opened)->manifest().operations, expected);
 }
 
 TEST_F(ModelTest, OtherAbiVersionNamesBoth) {

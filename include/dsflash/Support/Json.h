@@ -54,7 +54,9 @@ Result<nlohmann::json> parseJson(std::string_view text, std::string_view where,
                                  const std::vector<JsonStream> &streams = {});
 
 /// Reads and parses a whole file; `where` is its path.
-Result<nlohmann::json> readJsonFile(const std::string &path);
+Result<nlohmann::json>
+readJsonFile(const std::string &path,
+             const std::vector<JsonStream> &streams = {});
 
 } // namespace dsflash
 

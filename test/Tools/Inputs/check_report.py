@@ -24,6 +24,10 @@ assert [stage["name"] for stage in report["stages"]] == ["config", "dsflash", "p
 near(sum(stage["seconds"] for stage in report["stages"]), report["seconds"])
 
 assert all(stage["operations"] > 0 for stage in report["stages"][1:])
+# The passes of a stage are parts of it.
+for stage in report["stages"]:
+    assert sum(time["seconds"] for time in report["passes"] if time["stage"] == stage["name"]) <= stage["seconds"], stage
+assert {"FuseRoundingPass", "OneShotBufferizePass"} <= {time["name"] for time in report["passes"]}
 # The names that scripts rely on, for every kernel; what has no meaning on a CPU is null.
 KEYS = ["name", "target", "phase", "count", "flops", "bytes_read", "bytes_written", "registers", "spills",
         "shared_memory", "buffers"]
