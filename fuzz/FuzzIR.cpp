@@ -13,22 +13,14 @@
 
 using namespace mlir;
 
+/// Every pass of dsflash, some with options too, and the pipelines.
 static constexpr StringLiteral kPasses[] = {
-    "convert-dsflash-to-kernels",
-    "convert-dsflash-to-llvm",
-    "dsflash-drop-results",
-    "dsflash-fuse-rounding",
+#include "FuzzPasses.inc"
     "dsflash-legalize-numerics{mode=ideal}",
-    "dsflash-lower-math",
-    "dsflash-lower-structure",
-    "dsflash-lower-vector",
-    "dsflash-plan-memory",
-    "dsflash-results-to-destinations",
-    "dsflash-strip-probes",
-    "dsflash-thread-call",
-    "dsflash-verify-bufferized",
-    "dsflash-verify-llvm",
-    "dsflash-verify-state",
+    "dsflash-derive-tail{bounded=true}",
+    "dsflash-export-function{function=f}",
+    "dsflash-test-drop-rounding{points=attn.norm,state.window}",
+    "convert-dsflash-to-llvm{device=nvptx:sm_80}",
     "dsflash-phases-pipeline",
     "dsflash-kernels-pipeline",
     "dsflash-llvm-pipeline"};

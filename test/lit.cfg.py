@@ -24,6 +24,7 @@ config.environment["PATH"] = os.pathsep.join([search_path, os.environ["PATH"]])
 config.environment["XDG_CACHE_HOME"] = os.path.join(config.test_exec_root, "cache")
 examples = os.path.join(os.path.dirname(config.dsflash_tools_dir), "examples")
 config.substitutions.append(("%examples", examples))
+config.substitutions.append(("%bin", config.dsflash_tools_dir))
 config.environment["FILECHECK_OPTS"] = (
     "-enable-var-scope --allow-unused-prefixes=false"
 )

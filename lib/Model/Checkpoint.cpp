@@ -1,290 +1,68 @@
 //===- Checkpoint.cpp - Names and shapes of a checkpoint ------------------===//
 
 #include "dsflash/Model/Checkpoint.h"
+#include "dsflash/Support/Json.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
+#include <tuple>
+#include <unordered_set>
 
 using namespace dsflash;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-//===----------------------------------------------------------------------===//
-// The plan
-//===----------------------------------------------------------------------===//
+constexpr const char *kIndexName = "model.safetensors.index.json";
 
-constexpr int64_t kScaleGroup = 32;
+/// Of an index file; one that is all wrong is not repeated as a message.
+constexpr size_t kMaxListedFaults = 100;
 
-static int64_t product(const std::vector<int64_t> &shape) {
-  int64_t count = 1;
-  for (int64_t extent : shape)
-    count *= extent;
-  return count;
-}
+/// Most shards that an index may name.
+constexpr size_t kMaxShards = 10000;
 
-int64_t WeightInfo::elements() const { return product(shape); }
-
-int64_t TensorSpec::bytes() const {
-  return product(shape) * int64_t(dtypeSize(dtype));
-}
-
-namespace {
-
-/// Lists the weights of a model, part by part.
-class WeightLister {
-public:
-  explicit WeightLister(const ModelConfig &config) : c(config) {}
-
-  std::vector<WeightInfo> list() {
-    part = ModelPart::Backbone;
-    bf16("embed.weight", {c.vocab_size, c.hidden_size});
-    for (int64_t layer = 0; layer < c.allLayers(); ++layer)
-      addLayer(layer);
-    part = ModelPart::Backbone;
-    bf16("norm.weight", {c.hidden_size});
-    bf16("head.weight", {c.vocab_size, c.hidden_size});
-    if (c.vision)
-      addVision(*c.vision);
-    return std::move(weights);
-  }
-
-private:
-  using Shape = std::vector<int64_t>;
-
-  void add(std::string name, WeightFormat format, Shape shape) {
-    weights.push_back({std::move(name), format, std::move(shape), part});
-  }
-  void bf16(std::string name, Shape shape) {
-    add(std::move(name), WeightFormat::BF16, std::move(shape));
-  }
-  void f32(std::string name, Shape shape) {
-    add(std::move(name), WeightFormat::F32, std::move(shape));
-  }
-  void fp8(const std::string &name, int64_t out, int64_t in) {
-    add(name + ".weight", WeightFormat::FP8Block, {out, in});
-  }
-
-  void addLayer(int64_t layer) {
-    bool draft = c.isDraft(layer);
-    int64_t stage = layer - c.num_hidden_layers;
-    part = draft ? ModelPart::Draft : ModelPart::Backbone;
-    std::string prefix = draft ? "mtp." + std::to_string(stage) + "."
-                               : "layers." + std::to_string(layer) + ".";
-    if (draft && stage == 0)
-      addDraftInput(prefix);
-    if (c.hasEngram(layer))
-      addEngram(layer, prefix + "engram.");
-    bf16(prefix + "attn_norm.weight", {c.hidden_size});
-    bf16(prefix + "ffn_norm.weight", {c.hidden_size});
-    addAttention(prefix + "attn.");
-    if (!draft)
-      addSources(layer, prefix + "attn.");
-    addExperts(layer, prefix + "ffn.");
-    addMixes(prefix);
-    if (draft && stage == c.draftLayers() - 1)
-      addDraftHeads(prefix);
-  }
-
-  void addDraftInput(const std::string &prefix) {
-    fp8(prefix + "main_proj", c.hidden_size,
-        c.hidden_size * int64_t(c.dspark_target_layer_ids.size()));
-    bf16(prefix + "main_norm.weight", {c.hidden_size});
-  }
-
-  void addDraftHeads(const std::string &prefix) {
-    bf16(prefix + "norm.weight", {c.hidden_size});
-    bf16(prefix + "markov_head.embed.weight",
-         {c.vocab_size, c.dspark_markov_rank});
-    bf16(prefix + "markov_head.head.weight",
-         {c.vocab_size, c.dspark_markov_rank});
-    bf16(prefix + "confidence_head.proj.weight",
-         {1, c.hidden_size + c.dspark_markov_rank});
-  }
-
-  void addEngram(int64_t layer, const std::string &prefix) {
-    part = ModelPart::Engram;
-    add(prefix + "embed.weight", WeightFormat::FP8Row,
-        {c.engram_num_embeddings[c.engramSlot(layer)], c.engram_head_dim});
-    fp8(prefix + "wkv", c.hidden_size * (c.hc_mult + 1),
-        c.engramColumns() * c.engram_head_dim);
-    bf16(prefix + "q_weight", {c.hc_mult, c.hidden_size});
-    bf16(prefix + "k_weight", {c.hc_mult, c.hidden_size});
-    part = ModelPart::Backbone;
-  }
-
-  void addAttention(const std::string &prefix) {
-    f32(prefix + "attn_sink", {c.num_attention_heads});
-    fp8(prefix + "wq_a", c.q_lora_rank, c.hidden_size);
-    bf16(prefix + "q_norm.weight", {c.q_lora_rank});
-    fp8(prefix + "wq_b", c.num_attention_heads * c.head_dim, c.q_lora_rank);
-    fp8(prefix + "wkv", c.head_dim, c.hidden_size);
-    bf16(prefix + "kv_norm.weight", {c.head_dim});
-    fp8(prefix + "wo_a", c.o_groups * c.o_lora_rank, c.outputGroupSize());
-    fp8(prefix + "wo_b", c.hidden_size, c.o_groups * c.o_lora_rank);
-  }
-
-  /// Compressor and indexer of the layers that have one.
-  void addSources(int64_t layer, const std::string &prefix) {
-    if (c.isKvSource(layer)) {
-      bf16(prefix + "compressor.wkv.weight", {c.head_dim, c.hidden_size});
-      if (c.ratio(layer) > 1)
-        bf16(prefix + "compressor.wgate.weight", {c.head_dim, c.hidden_size});
-      bf16(prefix + "compressor.norm.weight", {c.head_dim});
-    }
-    if (!c.isIndexSource(layer))
-      return;
-    fp8(prefix + "indexer.wq_b", c.index_n_heads * c.index_head_dim,
-        c.q_lora_rank);
-    bf16(prefix + "indexer.weights_proj.weight",
-         {c.index_n_heads, c.hidden_size});
-    if (c.isKvSource(layer)) {
-      bf16(prefix + "indexer.wk.weight", {c.index_head_dim, c.head_dim});
-      bf16(prefix + "indexer.k_norm.weight", {c.index_head_dim});
-    }
-  }
-
-  void addExperts(int64_t layer, const std::string &prefix) {
-    int64_t experts = c.experts(layer);
-    bf16(prefix + "gate.weight", {experts, c.hidden_size});
-    f32(prefix + "gate.bias", {experts});
-    if (c.vision)
-      f32(prefix + "gate.bias_vl", {experts});
-    for (int64_t expert = 0; expert < experts; ++expert)
-      addExpert(prefix + "experts." + std::to_string(expert) + ".",
-                WeightFormat::FP4);
-    addExpert(prefix + "shared_experts.", WeightFormat::FP8Block);
-  }
-
-  void addExpert(const std::string &prefix, WeightFormat format) {
-    int64_t inner = c.moe_intermediate_size;
-    add(prefix + "w1.weight", format, {inner, c.hidden_size});
-    add(prefix + "w2.weight", format, {c.hidden_size, inner});
-    add(prefix + "w3.weight", format, {inner, c.hidden_size});
-  }
-
-  void addMixes(const std::string &prefix) {
-    int64_t mix = (2 + c.hc_mult) * c.hc_mult;
-    for (const char *half : {"attn", "ffn"}) {
-      std::string name = prefix + "hc_" + half;
-      f32(name + "_fn", {mix, c.hc_mult * c.hidden_size});
-      f32(name + "_base", {mix});
-      f32(name + "_scale", {3});
-    }
-  }
-
-  void bf16Linear(const std::string &name, int64_t out, int64_t in,
-                  bool bias = true) {
-    bf16(name + ".weight", {out, in});
-    if (bias)
-      bf16(name + ".bias", {out});
-  }
-
-  void addVision(const VisionConfig &v) {
-    part = ModelPart::Vision;
-    int64_t width = v.hidden_size;
-    constexpr int64_t kColours = 3;
-    bf16Linear("vision.patch_embed.proj", width,
-               kColours * v.patch_size * v.patch_size);
-    for (int64_t block = 0; block < v.num_hidden_layers; ++block) {
-      std::string prefix = "vision.blocks." + std::to_string(block) + ".";
-      bf16(prefix + "norm1.weight", {width});
-      bf16Linear(prefix + "attn.wqkv", 3 * width, width);
-      bf16Linear(prefix + "attn.wo", width, width);
-      bf16(prefix + "norm2.weight", {width});
-      bf16Linear(prefix + "mlp.w1", 2 * v.intermediate_size, width, false);
-      bf16Linear(prefix + "mlp.w2", width, v.intermediate_size, false);
-    }
-    bf16("vision.norm.weight", {width});
-    bf16Linear("aligner.w1", c.hidden_size,
-               width * v.downsample_ratio * v.downsample_ratio);
-    bf16Linear("aligner.w2", c.hidden_size, c.hidden_size);
-    for (const char *mark : {"image_start", "image_end", "image_newline"})
-      bf16(mark, {c.hidden_size});
-  }
-
-  const ModelConfig &c;
-  ModelPart part = ModelPart::Backbone;
-  std::vector<WeightInfo> weights;
-};
-
-} // namespace
-
-std::vector<WeightInfo> dsflash::weightPlan(const ModelConfig &config) {
-  return WeightLister(config).list();
-}
-
-static int64_t groups(int64_t extent) {
-  return (extent + kScaleGroup - 1) / kScaleGroup;
-}
-
-std::vector<TensorSpec> dsflash::storedTensors(const WeightInfo &weight) {
-  const std::vector<int64_t> &shape = weight.shape;
-  auto quantized = [&](DType dtype, int64_t columns, int64_t scaleRows) {
-    constexpr size_t kSuffix = sizeof("weight") - 1;
-    std::string scale = weight.name;
-    scale.replace(scale.size() - kSuffix, kSuffix, "scale");
-    return std::vector<TensorSpec>{
-        {weight.name, dtype, {shape[0], columns}},
-        {std::move(scale), DType::F8_E8M0, {scaleRows, groups(shape[1])}}};
-  };
-  switch (weight.format) {
-  case WeightFormat::BF16:
-    return {{weight.name, DType::BF16, shape}};
-  case WeightFormat::F32:
-    return {{weight.name, DType::F32, shape}};
-  case WeightFormat::FP8Block:
-    return quantized(DType::F8_E4M3, shape[1], groups(shape[0]));
-  case WeightFormat::FP8Row:
-    return quantized(DType::F8_E4M3, shape[1], shape[0]);
-  case WeightFormat::FP4:
-    return quantized(DType::I8, shape[1] / 2, shape[0]);
-  }
+/// Hands on each tensor of an index file with the file that it is said to be
+/// in.
+static Status readWeightMap(
+    const std::string &path,
+    const std::function<void(const std::string &name, const json &shard)>
+        &take) {
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file)
+    return file.status();
+  Result<json> document = parseJson(
+      file->text(), path, {{{"weight_map"}, json::value_t::object, take}});
+  if (!document)
+    return document.status();
+  auto map = document->find("weight_map");
+  if (map == document->end() || !map->is_object())
+    return Status::error(path, "has no object \"weight_map\"");
   return {};
 }
 
-std::vector<TensorSpec> dsflash::tensorPlan(const ModelConfig &config) {
-  std::vector<TensorSpec> tensors;
-  for (const WeightInfo &weight : weightPlan(config))
-    for (TensorSpec &tensor : storedTensors(weight))
-      tensors.push_back(std::move(tensor));
-  return tensors;
-}
-
-//===----------------------------------------------------------------------===//
-// The folder
-//===----------------------------------------------------------------------===//
-
-constexpr const char *kIndexName = "model.safetensors.index.json";
-
-/// Values of an index file: tensors, of which the published model has 96,085.
-static constexpr size_t kMaxIndexValues = size_t(1) << 20;
-
-/// The tensor-to-shard map of an index file.
-static Result<std::map<std::string, std::string>>
-readWeightMap(const std::string &path) {
-  Result<json> document = readJsonFile(path, kMaxIndexValues);
-  if (!document)
-    return document.status();
-  if (!document->is_object() || !document->contains("weight_map") ||
-      !(*document)["weight_map"].is_object())
-    return Status::error(path, "has no object \"weight_map\"");
+/// The shards that an index file names, in the order of their names.
+static Result<std::set<std::string>> readShardNames(const std::string &path) {
   Status status;
-  std::map<std::string, std::string> shardOf;
-  for (const auto &[name, shard] : (*document)["weight_map"].items()) {
-    std::string where = path + ": /weight_map/" + name;
-    if (!shard.is_string()) {
-      status.add(where, "expected a file name");
-      continue;
-    }
-    fs::path file = shard.get<std::string>();
+  std::set<std::string> shards;
+  Status read = readWeightMap(path, [&](const std::string &name,
+                                        const json &shard) {
+    std::string where = path + ": weight_map." + name;
+    if (status.faults().size() == kMaxListedFaults)
+      return;
+    if (!shard.is_string())
+      return status.add(where, "expected a file name");
+    fs::path file = shard.get_ref<const std::string &>();
     if (file.empty() || file != file.filename() || file == "..")
       status.add(where, shard.dump() + " is not a file of this folder");
-    shardOf[name] = file;
-  }
+    else if (shards.insert(file).second && shards.size() > kMaxShards)
+      status.add(where, "more than " + std::to_string(kMaxShards) + " files");
+  });
+  if (!read)
+    return read;
   if (!status)
     return status;
-  return shardOf;
+  return shards;
 }
 
 /// Shards of a folder without index: `model*.safetensors`, or any other if
@@ -312,78 +90,108 @@ Result<CheckpointIndex> CheckpointIndex::open(const std::string &folder) {
   index.path = folder;
   std::string indexPath = fs::path(folder) / kIndexName;
   bool hasIndex = fs::exists(indexPath, ignored);
-  std::map<std::string, std::string> shardOf;
   std::vector<std::string> names;
   if (hasIndex) {
-    Result<std::map<std::string, std::string>> map = readWeightMap(indexPath);
-    if (!map)
-      return map.status();
-    shardOf = std::move(*map);
-    std::set<std::string> unique;
-    for (const auto &[tensor, shard] : shardOf)
-      unique.insert(shard);
-    names.assign(unique.begin(), unique.end());
+    Result<std::set<std::string>> listed = readShardNames(indexPath);
+    if (!listed)
+      return listed.status();
+    names.assign(listed->begin(), listed->end());
   } else {
     names = findShards(folder);
   }
   if (names.empty())
     return Status::error(folder, "holds no *.safetensors file");
-
-  Status status;
-  for (const std::string &name : names) {
-    std::string shardPath = fs::path(folder) / name;
-    Result<SafetensorsFile> shard = SafetensorsFile::open(shardPath);
-    if (!shard) {
-      status.add(shard.status());
-      continue;
-    }
-    for (const TensorInfo &tensor : shard->tensors()) {
-      auto [entry, isNew] = index.entries.try_emplace(
-          tensor.name, Entry{tensor, index.shards.size()});
-      auto listed = shardOf.find(tensor.name);
-      if (!isNew)
-        status.add(shardPath + ": " + tensor.name,
-                   "is also in " + index.shardPaths[entry->second.file]);
-      else if (hasIndex && (listed == shardOf.end() || listed->second != name))
-        status.add(indexPath + ": " + tensor.name,
-                   listed == shardOf.end()
-                       ? "not listed, but " + name + " holds it"
-                       : "listed in " + listed->second + ", but " + name +
-                             " holds it");
-    }
-    index.shards.push_back(std::move(*shard));
-    index.shardPaths.push_back(shardPath);
-  }
-  for (const auto &[tensor, shard] : shardOf)
-    if (status && !index.find(tensor))
-      status.add(indexPath + ": " + tensor, "not in " + shard);
+  for (std::string &name : names)
+    name = fs::path(folder) / name;
+  Status status = index.addShards(names);
+  if (status && hasIndex)
+    status = index.checkIndex(indexPath);
   if (!status)
     return status;
   return index;
 }
 
 Result<CheckpointIndex> CheckpointIndex::openFile(const std::string &path) {
-  Result<SafetensorsFile> file = SafetensorsFile::open(path);
-  if (!file)
-    return file.status();
   CheckpointIndex index;
   index.path = path;
-  for (const TensorInfo &tensor : file->tensors())
-    index.entries.emplace(tensor.name, Entry{tensor, 0});
-  index.shards.push_back(std::move(*file));
-  index.shardPaths.push_back(path);
+  if (Status status = index.addShards({path}); !status)
+    return status;
   return index;
 }
 
-const CheckpointIndex::Entry *
-CheckpointIndex::find(const std::string &name) const {
-  auto found = entries.find(name);
-  return found == entries.end() ? nullptr : &found->second;
+/// Opens shards. No two may have a tensor of the same name.
+Status CheckpointIndex::addShards(const std::vector<std::string> &paths) {
+  Status status;
+  size_t count = 0;
+  for (const std::string &shardPath : paths) {
+    Result<SafetensorsFile> shard = SafetensorsFile::open(shardPath);
+    if (!shard) {
+      status.add(shard.status());
+      continue;
+    }
+    count += shard->tensors().size();
+    shards.push_back(std::move(*shard));
+    shardPaths.push_back(shardPath);
+  }
+  entries.reserve(count);
+  for (size_t file = 0; file < shards.size(); ++file)
+    for (const TensorInfo &tensor : shards[file].tensors())
+      entries.push_back({&tensor, file});
+  std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
+    return std::tie(a.tensor->name, a.file) < std::tie(b.tensor->name, b.file);
+  });
+  for (size_t i = 1; i < entries.size(); ++i)
+    if (entries[i].tensor->name == entries[i - 1].tensor->name)
+      status.add(shardPaths[entries[i].file] + ": " + entries[i].tensor->name,
+                 "is also in " + shardPaths[entries[i - 1].file]);
+  return status;
 }
 
-const char *CheckpointIndex::data(const std::string &name) const {
+/// Compares an index file with what the shards hold.
+Status CheckpointIndex::checkIndex(const std::string &indexPath) const {
+  Status status;
+  auto add = [&](const std::string &name, const std::string &why) {
+    if (status.faults().size() < kMaxListedFaults)
+      status.add(indexPath + ": " + name, why);
+  };
+  auto shardName = [&](const Entry &entry) {
+    return fs::path(shardPaths[entry.file]).filename().string();
+  };
+  std::vector<bool> isListed(entries.size());
+  Status read =
+      readWeightMap(indexPath, [&](const std::string &name, const json &shard) {
+        const std::string &listed = shard.get_ref<const std::string &>();
+        const Entry *entry = find(name);
+        if (!entry)
+          return add(name, "not in " + listed);
+        if (isListed[entry - entries.data()])
+          return add(name, "is listed twice");
+        isListed[entry - entries.data()] = true;
+        if (shardName(*entry) != listed)
+          add(name, "listed in " + listed + ", but " + shardName(*entry) +
+                        " holds it");
+      });
+  for (size_t i = 0; i < entries.size(); ++i)
+    if (!isListed[i])
+      add(entries[i].tensor->name,
+          "not listed, but " + shardName(entries[i]) + " holds it");
+  status.add(read);
+  return status;
+}
+
+const CheckpointIndex::Entry *
+CheckpointIndex::find(std::string_view name) const {
+  auto found = std::lower_bound(entries.begin(), entries.end(), name,
+                                [](const Entry &entry, std::string_view n) {
+                                  return entry.tensor->name < n;
+                                });
+  bool isThere = found != entries.end() && found->tensor->name == name;
+  return isThere ? &*found : nullptr;
+}
+
+const char *CheckpointIndex::data(std::string_view name) const {
   const Entry *entry = find(name);
-  return entry ? shards[entry->file].data(entry->tensor) : nullptr;
+  return entry ? shards[entry->file].data(*entry->tensor) : nullptr;
 }
 
 static std::string describe(DType dtype, const std::vector<int64_t> &shape) {
@@ -393,28 +201,25 @@ static std::string describe(DType dtype, const std::vector<int64_t> &shape) {
 Status dsflash::checkWeights(const ModelConfig &config,
                              const CheckpointIndex &index) {
   Status status;
-  std::unordered_map<std::string_view, const TensorSpec *> planned;
+  std::unordered_set<std::string_view> planned;
   std::vector<TensorSpec> plan = tensorPlan(config);
   planned.reserve(plan.size());
   for (const TensorSpec &spec : plan) {
-    planned.emplace(spec.name, &spec);
+    planned.insert(spec.name);
     std::string needed = describe(spec.dtype, spec.shape);
     const CheckpointIndex::Entry *entry = index.find(spec.name);
     if (!entry)
       status.add(index.folder() + ": " + spec.name,
                  "missing, the config needs " + needed);
-    else if (entry->tensor.dtype != spec.dtype ||
-             entry->tensor.shape != spec.shape)
+    else if (entry->tensor->dtype != spec.dtype ||
+             entry->tensor->shape != spec.shape)
       status.add(index.folder() + ": " + spec.name,
-                 "is " + describe(entry->tensor.dtype, entry->tensor.shape) +
+                 "is " + describe(entry->tensor->dtype, entry->tensor->shape) +
                      ", the config needs " + needed);
   }
-  std::set<std::string_view> extra;
-  for (const auto &[name, entry] : index.tensors())
-    if (!planned.count(name))
-      extra.insert(name);
-  for (std::string_view name : extra)
-    status.add(index.folder() + ": " + std::string(name),
-               "is no tensor of this config");
+  for (const CheckpointIndex::Entry &entry : index.tensors())
+    if (!planned.count(entry.tensor->name))
+      status.add(index.folder() + ": " + entry.tensor->name,
+                 "is no tensor of this config");
   return status;
 }

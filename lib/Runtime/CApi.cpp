@@ -2,8 +2,7 @@
 
 #include "dsflash/Runtime/dsflash.h"
 
-#include "dsflash/Runtime/ModelRunner.h"
-#include "dsflash/Runtime/Sampler.h"
+#include "dsflash/Runtime/Drafting.h"
 #include "dsflash/Runtime/SessionFile.h"
 
 #include <algorithm>
@@ -60,21 +59,35 @@ struct dsf_model {
 };
 
 struct dsf_session {
-  dsf_session(std::shared_ptr<const Model> model, int threads,
-              const SamplingOptions &sampling, Session session)
-      : model(std::move(model)), pool(threads), session(std::move(session)),
-        sampler(sampling) {}
+  dsf_session(std::shared_ptr<const Model> model,
+              const dsf_session_options &options, Session session)
+      : model(std::move(model)), pool(options.threads),
+        state{std::move(session),
+              Sampler({options.temperature, options.top_p, options.seed}),
+              0,
+              {},
+              {}},
+        drafts(options.draft == DSF_DRAFT_AUTO
+                   ? this->model->module().draft_block
+                   : options.draft),
+        schedulesDrafts(options.draft == DSF_DRAFT_AUTO) {}
 
-  int64_t length() const { return session.length() + int64_t(waiting.size()); }
+  int64_t length() const {
+    return state.session.length() + int64_t(waiting.size());
+  }
   dsf_status feed(const int32_t *ids, int64_t count, bool more);
+  /// Appends what the next step gains, behind logits or a token that it drew.
+  dsf_status generate(std::vector<int32_t> &ids);
   Status truncate(int64_t length);
   void clear();
 
   std::shared_ptr<const Model> model;
   ThreadPool pool;
   std::unique_ptr<ModelRunner> runner;
-  Session session;
-  Sampler sampler;
+  DecodeState state;
+  /// Tokens of a step, at most; the draft layers see all positions unless it
+  /// is 0.
+  int64_t drafts;
   /// Appended, but not computed yet.
   std::vector<int32_t> waiting;
   bool hasLogits = false;
@@ -84,6 +97,13 @@ private:
   static constexpr size_t kChunk = 512;
   /// Computes all waiting tokens, or all but the last.
   Status compute(bool more);
+  Status showToDrafts(int64_t positions) {
+    return drafts > 0 ? runner->draftContext({positions}) : Status();
+  }
+  Status decode();
+
+  bool schedulesDrafts;
+  std::optional<DraftingLoop> loop;
 };
 
 dsf_status dsf_session::feed(const int32_t *ids, int64_t count, bool more) {
@@ -114,39 +134,93 @@ dsf_status dsf_session::feed(const int32_t *ids, int64_t count, bool more) {
 
 Status dsf_session::compute(bool more) {
   size_t ready = waiting.size() - (more ? 1 : 0);
+  const Session::Boundary &boundary = state.session.boundary();
   // A single token is a decode step, unless the tail of a prompt is due.
-  bool phases =
-      runner->hasPhases() && (more || ready > 1 || session.boundary().rows > 0);
+  bool phases = runner->hasPhases() && (more || ready > 1 || boundary.rows > 0);
   for (size_t done = 0; done < ready;) {
     size_t count = std::min(ready - done, kChunk);
     bool last = done + count == ready;
-    SequenceInput input{&session, waiting.data() + done, int64_t(count),
+    SequenceInput input{&state.session, waiting.data() + done, int64_t(count),
                         int64_t(last && !more)};
     Status status = phases ? runner->prompt({input}, Prefill::Exact)
                            : runner->forward({input});
+    if (status && !phases)
+      status = showToDrafts(int64_t(count));
     if (!status)
       return status;
     done += count;
   }
-  if (phases && !more)
-    if (Status status = runner->tail({&session}, Prefill::Exact); !status)
-      return status;
   waiting.erase(waiting.begin(), waiting.begin() + int64_t(ready));
+  if (!phases || more)
+    return Status();
+  int64_t seen = std::min(boundary.rows, model->module().sliding_window);
+  if (Status status = runner->tail({&state.session}, Prefill::Exact); !status)
+    return status;
+  return showToDrafts(seen);
+}
+
+dsf_status dsf_session::generate(std::vector<int32_t> &ids) {
+  const dsf_module &module = model->module();
+  if (length() == module.max_positions)
+    return fail(DSF_ERROR_INPUT, "session: the model has at most " +
+                                     std::to_string(module.max_positions) +
+                                     " positions");
+  if (hasLogits) {
+    ids = {state.sampler.sample(runner->logits(0, 0), module.vocab_size)};
+    waiting = ids;
+    hasLogits = false;
+    return DSF_OK;
+  }
+  if (waiting.size() != 1 || state.session.boundary().rows > 0)
+    return fail(DSF_ERROR_ARGUMENT,
+                "dsf_session_generate: no logits; finish the tokens with "
+                "dsf_session_feed(session, NULL, 0, 0)");
+  if (Status status = decode(); !status) {
+    clear();
+    return fail(DSF_ERROR_RUN, status);
+  }
+  ids = state.gained;
+  return DSF_OK;
+}
+
+Status dsf_session::decode() {
+  if (!loop) {
+    std::optional<StepCosts> costs;
+    if (schedulesDrafts && drafts > 0) {
+      Result<StepCosts> measured = measureStepCosts(*runner, drafts);
+      if (!measured)
+        return measured.status();
+      costs = *measured;
+    }
+    bool pays = !costs || isWorthDrafting(drafts, *costs);
+    loop.emplace(*runner, pays ? drafts : 0, costs);
+  }
+  state.last = waiting[0];
+  int64_t before = length();
+  if (Status status = loop->step({&state}); !status)
+    return status;
+  int64_t room = model->module().max_positions - before;
+  auto last =
+      state.gained.begin() + std::min(room, int64_t(state.gained.size()));
+  auto end = std::find(state.gained.begin(), last, model->manifest().eosToken);
+  state.gained.erase(end == last ? last : end + 1, state.gained.end());
+  state.session.truncate(before + int64_t(state.gained.size()) - 1);
+  waiting = {state.gained.back()};
   return Status();
 }
 
 Status dsf_session::truncate(int64_t newLength) {
-  std::vector<int32_t> tokens = session.tokens();
+  std::vector<int32_t> tokens = state.session.tokens();
   tokens.insert(tokens.end(), waiting.begin(), waiting.end());
-  int64_t computed = session.length();
+  int64_t computed = state.session.length();
   int64_t kept = std::min(computed, std::max<int64_t>(newLength - 1, 0));
   waiting.assign(tokens.begin() + kept, tokens.begin() + newLength);
   hasLogits = false;
-  return kept < computed ? dropTokens(*runner, session, kept) : Status();
+  return kept < computed ? dropTokens(*runner, state.session, kept) : Status();
 }
 
 void dsf_session::clear() {
-  session.truncate(0);
+  state.session.truncate(0);
   waiting.clear();
   hasLogits = false;
 }
@@ -176,9 +250,13 @@ dsf_status dsf_model_get_info(const dsf_model *model, dsf_model_info *info) {
   if (!model || !info)
     return nullArgument(__func__);
   const Model &opened = *model->model;
-  *info = {opened.module().vocab_size, opened.module().max_positions,
-           opened.kvBytesPerToken(),   opened.manifest().bosToken,
-           opened.manifest().eosToken, opened.tokenizer() != nullptr};
+  *info = {opened.module().vocab_size,
+           opened.module().max_positions,
+           opened.kvBytesPerToken(),
+           opened.manifest().bosToken,
+           opened.manifest().eosToken,
+           opened.tokenizer() != nullptr,
+           int32_t(opened.module().draft_block)};
   return DSF_OK;
 }
 
@@ -227,7 +305,7 @@ dsf_status dsf_detokenize(const dsf_model *model, const int32_t *ids,
 
 dsf_session_options dsf_default_session_options(void) {
   SamplingOptions sampling;
-  return {1, sampling.temperature, sampling.topP, sampling.seed};
+  return {1, sampling.temperature, sampling.topP, sampling.seed, /*draft=*/0};
 }
 
 /// Makes an empty session; `fill` gives it its sequence.
@@ -245,14 +323,20 @@ static dsf_status createSession(const char *function, const dsf_model *model,
                 std::string(function) +
                     ": threads and temperature must not be negative, top_p "
                     "lies in [0, 1]");
+  int64_t block = model->model->module().draft_block;
+  if (chosen.draft < DSF_DRAFT_AUTO || chosen.draft > block)
+    return fail(DSF_ERROR_ARGUMENT,
+                std::string(function) + ": draft " +
+                    std::to_string(chosen.draft) +
+                    (block == 0 ? ", the model has no draft layers"
+                                : ", the model drafts at most " +
+                                      std::to_string(block) + " tokens"));
   return guarded([&] {
     Result<Session> empty = Session::create(model->model->module());
     if (!empty)
       return fail(DSF_ERROR_MEMORY, empty.status());
-    auto created = std::make_unique<dsf_session>(
-        model->model, chosen.threads,
-        SamplingOptions{chosen.temperature, chosen.top_p, chosen.seed},
-        std::move(*empty));
+    auto created =
+        std::make_unique<dsf_session>(model->model, chosen, std::move(*empty));
     Result<std::unique_ptr<ModelRunner>> runner =
         ModelRunner::create(*created->model, created->pool);
     if (!runner)
@@ -282,7 +366,7 @@ dsf_status dsf_session_restore(const dsf_model *model,
         Result<Continuation> loaded = loadSession(path, *created.runner);
         if (!loaded)
           return fail(DSF_ERROR_INPUT, loaded.status());
-        created.session = std::move(loaded->session);
+        created.state.session = std::move(loaded->session);
         created.waiting = std::move(loaded->waiting);
         return DSF_OK;
       });
@@ -296,10 +380,14 @@ dsf_status dsf_session_fork(const dsf_session *from,
   dsf_model model{from->model};
   return createSession(__func__, &model, options, session,
                        [&](dsf_session &created) {
-                         Result<Session> copy = from->session.fork(0);
+                         if (created.drafts > 0 && from->drafts == 0)
+                           return fail(DSF_ERROR_ARGUMENT,
+                                       "dsf_session_fork: the session does not "
+                                       "draft, so its fork cannot");
+                         Result<Session> copy = from->state.session.fork(0);
                          if (!copy)
                            return fail(DSF_ERROR_MEMORY, copy.status());
-                         created.session = std::move(*copy);
+                         created.state.session = std::move(*copy);
                          created.waiting = from->waiting;
                          return DSF_OK;
                        });
@@ -309,8 +397,8 @@ dsf_status dsf_session_save(const dsf_session *session, const char *path) {
   if (!session || !path)
     return nullArgument(__func__);
   return guarded([&] {
-    Status saved =
-        saveSession(path, *session->model, session->session, session->waiting);
+    Status saved = saveSession(path, *session->model, session->state.session,
+                               session->waiting);
     return saved ? DSF_OK : fail(DSF_ERROR_RUN, saved);
   });
 }
@@ -356,8 +444,28 @@ dsf_status dsf_session_best(const dsf_session *session, int32_t *token) {
 dsf_status dsf_session_sample(dsf_session *session, int32_t *token) {
   return chooseToken(__func__, session, token,
                      [&](const float *logits, int64_t vocab) {
-                       return session->sampler.sample(logits, vocab);
+                       return session->state.sampler.sample(logits, vocab);
                      });
+}
+
+dsf_status dsf_session_generate(dsf_session *session, int32_t *ids,
+                                size_t capacity, size_t *count) {
+  if (!session || (!ids && capacity) || !count)
+    return nullArgument(__func__);
+  size_t most = size_t(session->drafts) + 1;
+  if (capacity < most) {
+    *count = most;
+    return fail(DSF_ERROR_CAPACITY,
+                "dsf_session_generate: " + std::to_string(most) +
+                    " needed, the buffer holds " + std::to_string(capacity));
+  }
+  return guarded([&] {
+    std::vector<int32_t> gained;
+    dsf_status status = session->generate(gained);
+    *count = gained.size();
+    std::copy(gained.begin(), gained.end(), ids);
+    return status;
+  });
 }
 
 dsf_status dsf_session_truncate(dsf_session *session, int64_t length) {

@@ -111,11 +111,10 @@ Status EngramStore::findRows(const Table &table, TensorBuffers buffers,
                                      table.entry->workspace_fixed_bytes);
       !status)
     return status;
-  dsf_env env{nullptr,
-              [](void *, dsf_task task, void *context, int64_t count) {
-                task(context, 0, count);
-              },
-              nullptr};
+  dsf_env env{};
+  env.parallel_for = [](void *, dsf_task task, void *context, int64_t count) {
+    task(context, 0, count);
+  };
   dsf_call call{&env,
                 model.weights()->slots(),
                 nullptr,

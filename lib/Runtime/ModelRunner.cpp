@@ -42,7 +42,7 @@ ModelRunner::create(const Model &model, ThreadPool &pool,
     return exec.status();
   std::unique_ptr<ModelRunner> runner(new ModelRunner(model, std::move(*exec)));
   // A device reads its rows itself.
-  if (model.weights()->hasEngramFile() && !model.module().device) {
+  if (model.module().look_back > 0 && !model.module().device) {
     Result<std::unique_ptr<EngramStore>> store = EngramStore::create(model);
     if (!store)
       return store.status();
@@ -109,14 +109,31 @@ Status ModelRunner::run(Entry entry, RowTable &table, int64_t outputs,
   return exec->run(entry, buffers, states, extents, probe);
 }
 
+TensorBuffers ModelRunner::outputBuffers() {
+  outputLogits.resize(outputRows.size() * size_t(vocab()));
+  features.resize(size_t(rows.rows() * exec->rowElements(Tensor::Features)));
+  TensorBuffers buffers{};
+  setBuffer(buffers, Tensor::Tokens, tokenIds.data());
+  setBuffer(buffers, Tensor::Lookback, lookback.data());
+  setBuffer(buffers, Tensor::Outputs, outputRows.data());
+  setBuffer(buffers, Tensor::Logits, outputLogits.data());
+  setBuffer(buffers, Tensor::Features, features.data());
+  return buffers;
+}
+
 Status ModelRunner::forward(const std::vector<SequenceInput> &inputs) {
-  if (Status status = checkInputs(inputs); !status)
-    return status;
+  Status faults = checkInputs(inputs);
+  for (const SequenceInput &input : inputs)
+    if (int64_t due = input.session->boundary().rows)
+      faults.add("sequence " + std::to_string(input.session->index()),
+                 "the decoder has not seen the last " + std::to_string(due) +
+                     " positions; the tail of a prompt is due");
+  if (!faults)
+    return faults;
   startRows(inputs);
   int64_t end = 0;
   for (const SequenceInput &input : inputs) {
     assert(input.outputs <= input.count && "an output is a row");
-    assert(input.session->boundary().rows == 0 && "a tail is due");
     end += input.count;
     firstOutput.push_back(int64_t(outputRows.size()));
     for (int64_t i = end - input.outputs; i < end; ++i)
@@ -124,17 +141,8 @@ Status ModelRunner::forward(const std::vector<SequenceInput> &inputs) {
   }
   if (rows.rows() == 0)
     return Status();
-  outputLogits.resize(outputRows.size() * size_t(vocab()));
-  features.resize(size_t(rows.rows() * exec->rowElements(Tensor::Features)));
-
-  TensorBuffers buffers{};
-  setBuffer(buffers, Tensor::Tokens, tokenIds.data());
-  setBuffer(buffers, Tensor::Lookback, lookback.data());
-  setBuffer(buffers, Tensor::Outputs, outputRows.data());
-  setBuffer(buffers, Tensor::Logits, outputLogits.data());
-  setBuffer(buffers, Tensor::Features, features.data());
   if (Status status = run(Entry::Forward, rows, int64_t(outputRows.size()),
-                          buffers, probes);
+                          outputBuffers(), probes);
       !status)
     return status;
   if (probes)
@@ -232,16 +240,9 @@ Status ModelRunner::tail(const std::vector<Session *> &sessions,
   }
   if (rows.rows() == 0)
     return Status();
-  outputLogits.resize(outputRows.size() * size_t(vocab()));
-  features.resize(size_t(rows.rows() * exec->rowElements(Tensor::Features)));
-  TensorBuffers buffers{};
-  setBuffer(buffers, Tensor::Tokens, tokenIds.data());
-  setBuffer(buffers, Tensor::Lookback, lookback.data());
+  TensorBuffers buffers = outputBuffers();
   setBuffer(buffers, Tensor::Stream, stream.data());
   setBuffer(buffers, Tensor::Pre, pre.data());
-  setBuffer(buffers, Tensor::Outputs, outputRows.data());
-  setBuffer(buffers, Tensor::Logits, outputLogits.data());
-  setBuffer(buffers, Tensor::Features, features.data());
   // Less than a window behind earlier positions: those are in the rings.
   int64_t window = exec->lastRows(Entry::BoundedTail);
   bool bounded =

@@ -118,8 +118,8 @@ private:
       faults.add(checkpoint.folder(), "tensor '" + name + "' is missing");
       return nullptr;
     }
-    check(checkpoint.filePath(entry->file), entry->tensor, type, shape);
-    return checkpoint.files()[entry->file].data(entry->tensor);
+    check(checkpoint.filePath(entry->file), *entry->tensor, type, shape);
+    return checkpoint.files()[entry->file].data(*entry->tensor);
   }
 
   void check(const std::string &file, const TensorInfo &tensor, uint32_t type,
@@ -204,26 +204,21 @@ BoundWeights::Place BoundWeights::placeOf(const std::string &tensor) const {
   }
   const CheckpointIndex::Entry &entry = *checkpoint.find(tensor);
   return {checkpoint.filePath(entry.file),
-          checkpoint.files()[entry.file].dataOffset() + entry.tensor.begin,
-          entry.tensor.size()};
+          checkpoint.files()[entry.file].dataOffset() + entry.tensor->begin,
+          entry.tensor->size()};
 }
 
 uint64_t BoundWeights::fingerprint() const {
   constexpr size_t kSampledTensors = 256, kSampledBytes = 64;
-  std::vector<std::string_view> names;
-  for (const auto &[name, entry] : checkpoint.tensors())
-    names.push_back(name);
-  std::sort(names.begin(), names.end());
-  size_t stride = names.size() / kSampledTensors + 1;
+  const std::vector<CheckpointIndex::Entry> &entries = checkpoint.tensors();
+  size_t stride = entries.size() / kSampledTensors + 1;
   Hash hash;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const CheckpointIndex::Entry &entry =
-        *checkpoint.find(std::string(names[i]));
-    const TensorInfo &tensor = entry.tensor;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const TensorInfo &tensor = *entries[i].tensor;
     hash.add(tensor.name).add(dtypeName(tensor.dtype));
     hash.add(shapeString(tensor.shape));
     if (i % stride == 0)
-      hash.add({checkpoint.files()[entry.file].data(tensor),
+      hash.add({checkpoint.files()[entries[i].file].data(tensor),
                 std::min(size_t(tensor.size()), kSampledBytes)});
   }
   return hash.digest();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 using namespace dsflash;
 using nlohmann::json;
@@ -79,16 +80,13 @@ protected:
     fault = std::move(why);
     return false;
   }
-  /// Containers around the current place.
-  int depth() const { return nesting; }
 
 private:
   bool enter(json container) {
     if (nesting == kMaxJsonDepth)
       return fail("nested deeper than " + std::to_string(kMaxJsonDepth));
-    bool ok = open(std::move(container));
     ++nesting;
-    return ok;
+    return open(std::move(container));
   }
 
   bool leave() {
@@ -99,10 +97,11 @@ private:
   int nesting = 0;
 };
 
-/// Builds the document.
+/// Builds the document, without the elements that streams take.
 class DocumentBuilder : public JsonReceiver {
 public:
-  explicit DocumentBuilder(size_t maxValues) : maxValues(maxValues) {}
+  explicit DocumentBuilder(const std::vector<JsonStream> &streams)
+      : streams(streams) {}
 
   json root;
 
@@ -112,17 +111,12 @@ public:
     if (!isNew)
       return fail("key " + json(name).dump() + " is given twice");
     member = &entry->second;
+    if (!stream)
+      path.back() = name;
     return true;
   }
 
-protected:
-  bool isInRoot() const { return parents.size() == 1; }
-  /// A new member takes the place of what the root had.
-  void startMember() {
-    root.clear();
-    left = maxValues;
-  }
-
+private:
   json *place(json value) {
     if (parents.empty()) {
       root = std::move(value);
@@ -140,95 +134,87 @@ protected:
   bool add(json scalar) override {
     if (!takeOne())
       return false;
-    place(std::move(scalar));
-    return true;
+    const JsonStream *here = streamHere();
+    if (here && (parents.empty() || !scalar.is_null()))
+      return expected(*here);
+    json *placed = place(std::move(scalar));
+    return handOn(*placed);
   }
 
   bool open(json container) override {
     if (!takeOne())
       return false;
+    const JsonStream *here = streamHere();
+    if (here && container.type() != here->type)
+      return expected(*here);
     parents.push_back(place(std::move(container)));
+    if (here) {
+      stream = here;
+      streamDepth = parents.size();
+      leftOutside = std::exchange(left, kMaxJsonValues);
+    } else if (!stream) {
+      path.emplace_back();
+    }
     return true;
   }
 
   bool close() override {
+    json *closed = parents.back();
+    if (stream && parents.size() == streamDepth) {
+      stream = nullptr;
+      left = leftOutside;
+    } else if (!stream) {
+      path.pop_back();
+    }
     parents.pop_back();
+    return handOn(*closed);
+  }
+
+  /// Gives a complete element to the stream that it belongs to.
+  bool handOn(const json &element) {
+    if (!stream || parents.size() != streamDepth)
+      return true;
+    json &container = *parents.back();
+    static const std::string noName;
+    stream->take(container.is_object() ? container.begin().key() : noName,
+                 element);
+    container.clear();
+    left = kMaxJsonValues;
     return true;
   }
 
-private:
+  /// The stream that takes the value at the current place, if there is one.
+  const JsonStream *streamHere() const {
+    if (stream)
+      return nullptr;
+    for (const JsonStream &candidate : streams)
+      if (candidate.path == path)
+        return &candidate;
+    return nullptr;
+  }
+
+  bool expected(const JsonStream &here) {
+    std::string place;
+    for (const std::string &name : here.path)
+      place += (place.empty() ? "" : ".") + name;
+    return fail(place + (place.empty() ? "" : ": ") + "expected " +
+                (here.type == json::value_t::object ? "an object" : "a list"));
+  }
+
   bool takeOne() {
     return left-- > 0 ||
-           fail("more than " + std::to_string(maxValues) + " values");
+           fail("more than " + std::to_string(kMaxJsonValues) + " values");
   }
 
-  size_t maxValues, left = maxValues;
+  const std::vector<JsonStream> &streams;
+  size_t left = kMaxJsonValues, leftOutside = 0;
   std::vector<json *> parents;
   json *member = nullptr;
-};
-
-/// Hands on the members of an object one by one.
-class ObjectReader : public DocumentBuilder {
-public:
-  ObjectReader(const JsonMember &take)
-      : DocumentBuilder(kMaxJsonValues), take(take) {}
-
-  bool key(string_t &name) override {
-    if (isInRoot())
-      startMember();
-    return DocumentBuilder::key(name);
-  }
-
-private:
-  bool add(json scalar) override {
-    if (depth() == 0)
-      return fail("expected an object");
-    return DocumentBuilder::add(std::move(scalar)) && handOn();
-  }
-
-  bool open(json container) override {
-    if (depth() == 0 && !container.is_object())
-      return fail("expected an object");
-    return DocumentBuilder::open(std::move(container));
-  }
-
-  bool close() override { return DocumentBuilder::close() && handOn(); }
-
-  /// When a member of the root is complete.
-  bool handOn() {
-    if (isInRoot())
-      take(root.begin().key(), root.begin().value());
-    return true;
-  }
-
-  const JsonMember &take;
-};
-
-/// Hands on the elements of a list one by one.
-class ListReader : public JsonReceiver {
-public:
-  explicit ListReader(const std::function<void(const json &)> &element)
-      : element(element) {}
-
-  bool key(string_t &) override { return true; }
-
-private:
-  bool add(json scalar) override {
-    if (depth() == 0)
-      return fail("expected a list");
-    if (depth() == 1)
-      element(scalar);
-    return true;
-  }
-
-  bool open(json container) override {
-    return depth() == 0 && container.is_array() ? true
-                                                : add(std::move(container));
-  }
-
-  bool close() override { return true; }
-
-  const std::function<void(const json &)> &element;
+  /// Keys from the root to the current place, outside of streams; empty texts
+  /// for elements of lists.
+  std::vector<std::string> path;
+  const JsonStream *stream = nullptr; ///< around the current place
+  size_t streamDepth = 0;             ///< parents of its elements
 };
 
 /// The last string or number that begins more than kMaxJsonToken bytes before
@@ -291,29 +277,16 @@ Status parseWith(JsonReceiver &receiver, std::string_view text,
 } // namespace
 
 Result<json> dsflash::parseJson(std::string_view text, std::string_view where,
-                                size_t maxValues) {
-  DocumentBuilder builder(maxValues);
+                                const std::vector<JsonStream> &streams) {
+  DocumentBuilder builder(streams);
   if (Status status = parseWith(builder, text, where); !status)
     return status;
   return std::move(builder.root);
 }
 
-Status
-dsflash::parseJsonList(std::string_view text, std::string_view where,
-                       const std::function<void(const json &)> &element) {
-  ListReader reader(element);
-  return parseWith(reader, text, where);
-}
-
-Status dsflash::parseJsonObject(std::string_view text, std::string_view where,
-                                const JsonMember &take) {
-  ObjectReader reader(take);
-  return parseWith(reader, text, where);
-}
-
-Result<json> dsflash::readJsonFile(const std::string &path, size_t maxValues) {
+Result<json> dsflash::readJsonFile(const std::string &path) {
   Result<MappedFile> file = MappedFile::open(path);
   if (!file)
     return file.status();
-  return parseJson(file->text(), path, maxValues);
+  return parseJson(file->text(), path);
 }

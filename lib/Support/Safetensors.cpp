@@ -212,19 +212,20 @@ Status SafetensorsFile::readHeader(const std::string &path) {
   Status status;
   auto readAll = [&](const std::function<void(TensorInfo)> &keep) {
     notes.clear();
-    return parseJsonObject(
-        header, where, [&](const std::string &name, const json &member) {
-          bool isNotes = name == "__metadata__";
-          TensorInfo tensor;
-          Status fault = isNotes ? readNotes(path, member)
-                                 : readEntry(path + ": " + name, member,
-                                             dataBytes, tensor);
-          if (status.faults().size() < kMaxListedFaults)
-            status.add(fault);
-          tensor.name = name;
-          if (fault && !isNotes)
-            keep(std::move(tensor));
-        });
+    auto take = [&](const std::string &name, const json &member) {
+      bool isNotes = name == "__metadata__";
+      TensorInfo tensor;
+      Status fault =
+          isNotes ? readNotes(path, member)
+                  : readEntry(path + ": " + name, member, dataBytes, tensor);
+      if (status.faults().size() < kMaxListedFaults)
+        status.add(fault);
+      tensor.name = name;
+      if (fault && !isNotes)
+        keep(std::move(tensor));
+    };
+    return parseJson(header, where, {{{}, json::value_t::object, take}})
+        .status();
   };
   // Counted first, so that no entry is copied as their number grows.
   size_t count = 0;

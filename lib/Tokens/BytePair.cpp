@@ -15,24 +15,18 @@ static constexpr size_t kShortPiece = 64;
 // PairTable
 //===----------------------------------------------------------------------===//
 
-PairTable::PairTable(size_t count) {
-  size_t size = 16;
-  while (size < 2 * count)
-    size *= 2;
-  slots.resize(size);
-  mask = size - 1;
-}
+PairTable::PairTable(size_t count) : size(std::max<size_t>(16, 2 * count)), slots(size) {}
 
 bool PairTable::insert(uint32_t first, uint32_t second, uint32_t value) {
-  if (2 * (used + 1) > slots.size()) {
-    PairTable larger(slots.size());
+  if (2 * (used + 1) > size) {
+    PairTable larger(size);
     for (const Slot &slot : slots)
       if (slot.value != None)
         larger.insert(slot.first, slot.second, slot.value);
     *this = std::move(larger);
   }
   size_t at = slotOf(first, second);
-  for (; slots[at].value != None; at = (at + 1) & mask)
+  for (; slots[at].value != None; at = behind(at))
     if (slots[at].first == first && slots[at].second == second)
       return false;
   slots[at] = {first, second, value};

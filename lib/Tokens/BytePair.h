@@ -28,7 +28,7 @@ public:
 
   /// The value of a pair, or None.
   uint32_t find(uint32_t first, uint32_t second) const {
-    for (size_t at = slotOf(first, second);; at = (at + 1) & mask) {
+    for (size_t at = slotOf(first, second);; at = behind(at)) {
       const Slot &slot = slots[at];
       if (slot.value == None || (slot.first == first && slot.second == second))
         return slot.value;
@@ -42,11 +42,13 @@ private:
 
   size_t slotOf(uint32_t first, uint32_t second) const {
     uint64_t key = uint64_t(first) << 32 | second;
-    return (key * 0x9E3779B97F4A7C15u >> 32) & mask;
+    return (key * 0x9E3779B97F4A7C15u >> 32) * size >> 32;
   }
+  size_t behind(size_t at) const { return at + 1 == size ? 0 : at + 1; }
 
+  size_t size;
   std::vector<Slot> slots;
-  size_t mask = 0, used = 0;
+  size_t used = 0;
 };
 
 class BytePairEncoder {

@@ -50,7 +50,7 @@ Result<std::vector<int32_t>> dsflash::parseTokens(std::string_view text,
   ids.reserve(std::min(size_t(std::count(text.begin(), text.end(), ',')) + 1,
                        text.size() / 2 + 1));
   size_t position = 0;
-  Status parsed = parseJsonList(text, where, [&](const json &id) {
+  auto take = [&](const std::string &, const json &id) {
     if (!id.is_number_integer())
       faults.add(position, "a token id must be an integer");
     else if (id < 0 || id >= vocab)
@@ -58,9 +58,11 @@ Result<std::vector<int32_t>> dsflash::parseTokens(std::string_view text,
     else
       ids.push_back(id.get<int32_t>());
     ++position;
-  });
+  };
+  Result<json> parsed =
+      parseJson(text, where, {{{}, json::value_t::array, take}});
   if (!parsed)
-    return parsed;
+    return parsed.status();
   if (Status status = std::move(faults).finish(); !status)
     return status;
   return ids;

@@ -7,19 +7,25 @@
 
 #include "ByteAlphabet.h"
 #include "TokenizerTables.h"
+#include "Vocabulary.h"
 #include "dsflash/Support/Json.h"
+#include "dsflash/Support/MappedFile.h"
 
+#include <algorithm>
 #include <limits>
-#include <unordered_map>
 
 using namespace dsflash;
 using nlohmann::json;
 
 namespace {
 
-/// Values of a tokenizer.json: a token is one and a merge three; the largest
-/// that are in use have a few hundred thousand of each.
-constexpr size_t kMaxTokenizerValues = size_t(1) << 23;
+/// Most tokens, and most merges; the largest tokenizers that are in use have
+/// a few hundred thousand of each.
+constexpr size_t kMaxTokens = size_t(1) << 19;
+
+/// Most bytes of all added tokens together, of which the released tokenizer
+/// has 40,000.
+constexpr size_t kMaxAddedBytes = size_t(1) << 17;
 
 /// A member that is there and not null, or nullptr.
 const json *find(const json &object, const char *key) {
@@ -58,26 +64,25 @@ std::string jsonString(std::string_view text) {
 
 namespace dsflash {
 
+/// Reads the text twice: for everything but the merges, which may stand before
+/// the tokens that they name, and for the merges. Nothing of the text is kept
+/// but short members.
 class TokenizerLoader {
 public:
-  TokenizerLoader(const json &document, const std::string &where)
-      : document(document), where(where),
-        tables(std::make_shared<Tokenizer::Tables>()) {}
+  TokenizerLoader(std::string_view text, const std::string &where)
+      : text(text), where(where), vocabulary(text.size()),
+        added(kMaxAddedBytes), tables(std::make_shared<Tokenizer::Tables>()) {}
 
   Result<Tokenizer> load() {
-    checkModel();
-    checkSurroundings();
-    readPreTokenizer();
-    if (status)
-      readVocabulary();
-    if (status)
-      readAddedTokens();
-    if (status)
-      fillBytes();
-    if (status)
-      readMerges();
-    if (!status)
-      return status;
+    for (auto step :
+         {&TokenizerLoader::readAllButMerges, &TokenizerLoader::checkModel,
+          &TokenizerLoader::checkSurroundings,
+          &TokenizerLoader::readPreTokenizer, &TokenizerLoader::checkTokens,
+          &TokenizerLoader::fillBytes, &TokenizerLoader::readMerges}) {
+      (this->*step)();
+      if (!status)
+        return status;
+    }
     return Tokenizer(std::move(tables));
   }
 
@@ -95,27 +100,60 @@ private:
       fail(path + key, "unsupported value " + value->dump());
   }
 
+  Result<json> parse(std::vector<JsonStream> streams);
+  void readAllButMerges();
   void checkModel();
   void checkSurroundings();
   void readPreTokenizer();
   void checkSplit(const std::string &path, const json &split,
                   const char *pattern);
-  void readVocabulary();
-  void readAddedTokens();
+  void readToken(const std::string &spelling, const json &id);
+  void readAddedToken(const json &token);
+  void checkTokens();
   void fillBytes();
   void readMerges();
-  bool readMerge(const std::string &path, const json &merge);
+  void readMerge(const json &merge);
 
-  const json &document;
+  std::string_view text;
   const std::string &where;
   Status status;
-  std::shared_ptr<Tokenizer::Tables> tables;
+  json document; ///< without tokens and merges
   const json *model = nullptr;
-  std::unordered_map<std::string_view, int32_t> vocabulary;
-  std::unordered_map<std::string_view, int32_t> added;
+  Vocabulary vocabulary, added;
+  size_t mergeCount = 0;
+  std::shared_ptr<Tokenizer::Tables> tables;
 };
 
 } // namespace dsflash
+
+/// Parses the text; of the elements, `streams` take only what comes before the
+/// first fault.
+Result<json> TokenizerLoader::parse(std::vector<JsonStream> streams) {
+  for (JsonStream &stream : streams)
+    stream.take = [this, take = std::move(stream.take)](const std::string &name,
+                                                        const json &value) {
+      if (status)
+        take(name, value);
+    };
+  return parseJson(text, where, streams);
+}
+
+void TokenizerLoader::readAllButMerges() {
+  Result<json> rest = parse(
+      {{{"model", "vocab"},
+        json::value_t::object,
+        [&](const std::string &name, const json &id) { readToken(name, id); }},
+       {{"added_tokens"},
+        json::value_t::array,
+        [&](const std::string &, const json &token) { readAddedToken(token); }},
+       {{"model", "merges"},
+        json::value_t::array,
+        [&](const std::string &, const json &) { ++mergeCount; }}});
+  if (rest)
+    document = std::move(*rest);
+  else
+    status = rest.status();
+}
 
 //===----------------------------------------------------------------------===//
 // Features
@@ -203,94 +241,111 @@ void TokenizerLoader::checkSplit(const std::string &path, const json &split,
 // Tokens
 //===----------------------------------------------------------------------===//
 
-void TokenizerLoader::readVocabulary() {
-  const json *vocab = find(*model, "vocab");
-  if (!vocab || !vocab->is_object())
-    return fail("model.vocab", "expected an object of ids");
-  vocabulary.reserve(vocab->size());
-  for (const auto &[token, value] : vocab->items()) {
-    std::optional<int32_t> id = asId(value);
-    if (!id)
-      return fail("model.vocab[" + jsonString(token) + "]",
-                  "no token id: " + value.dump());
-    vocabulary.emplace(token, *id);
-  }
+void TokenizerLoader::readToken(const std::string &spelling, const json &id) {
+  std::optional<int32_t> valid = asId(id);
+  if (!valid)
+    fail("model.vocab[" + jsonString(spelling) + "]",
+         "no token id: " + id.dump());
+  else if (vocabulary.size() == kMaxTokens)
+    fail("model.vocab", "more than " + std::to_string(kMaxTokens) + " tokens");
+  else
+    vocabulary.add(spelling, *valid);
 }
 
-void TokenizerLoader::readAddedTokens() {
-  const json *list = find(document, "added_tokens");
-  if (!list)
-    return;
-  if (!list->is_array())
-    return fail("added_tokens", "expected a list");
-  for (size_t i = 0; i < list->size(); ++i) {
-    const json &token = (*list)[i];
+void TokenizerLoader::readAddedToken(const json &token) {
+  std::string path = element("added_tokens", added.size());
+  std::optional<std::string_view> content = findString(token, "content");
+  if (!content || content->empty())
+    return fail(path + ".content", "expected a text that is not empty");
+  const json *value = find(token, "id");
+  std::optional<int32_t> id = value ? asId(*value) : std::nullopt;
+  if (!id)
+    return fail(path + ".id", "expected a token id");
+  for (const char *key : {"single_word", "lstrip", "rstrip"})
+    requireOff(path + ".", token, key);
+  if (added.bytes() + content->size() > kMaxAddedBytes)
+    return fail(path + ".content", "added tokens are longer than " +
+                                       std::to_string(kMaxAddedBytes) +
+                                       " bytes in all");
+  added.add(*content, *id);
+}
+
+/// Compares tokens and added tokens with each other.
+void TokenizerLoader::checkTokens() {
+  if (!find(*model, "vocab"))
+    return fail("model.vocab", "expected an object of ids");
+  if (std::optional<size_t> twice = vocabulary.index())
+    return fail("model.vocab[" + jsonString(vocabulary.spelling(*twice)) + "]",
+                "is given twice");
+  std::optional<size_t> twice = added.index();
+  for (size_t i = 0; i < added.size(); ++i) {
     std::string path = element("added_tokens", i);
-    std::optional<std::string_view> content = findString(token, "content");
-    if (!content || content->empty())
-      return fail(path + ".content", "expected a text that is not empty");
-    const json *value = find(token, "id");
-    std::optional<int32_t> id = value ? asId(*value) : std::nullopt;
-    if (!id)
-      return fail(path + ".id", "expected a token id");
-    for (const char *key : {"single_word", "lstrip", "rstrip"})
-      requireOff(path + ".", token, key);
-    auto inVocabulary = vocabulary.find(*content);
-    if (inVocabulary != vocabulary.end() && inVocabulary->second != *id)
-      return fail(path + ".id", "is " + std::to_string(*id) +
+    std::string_view content = added.spelling(i);
+    std::optional<size_t> token = vocabulary.find(content);
+    if (token && vocabulary.id(*token) != added.id(i))
+      return fail(path + ".id", "is " + std::to_string(added.id(i)) +
                                     ", but model.vocab has this token as " +
-                                    std::to_string(inVocabulary->second));
-    if (!added.emplace(*content, *id).second)
+                                    std::to_string(vocabulary.id(*token)));
+    if (i == twice)
       return fail(path + ".content",
-                  "added token " + jsonString(*content) + " is given twice");
-    tables->addedTokens.add(*content, *id);
+                  "added token " + jsonString(content) + " is given twice");
+    tables->addedTokens.add(content, added.id(i));
   }
 }
 
 /// Orders all tokens by id and stores their bytes.
 void TokenizerLoader::fillBytes() {
   size_t count = vocabulary.size();
-  for (const auto &[content, id] : added)
-    count += vocabulary.find(content) == vocabulary.end();
+  for (size_t i = 0; i < added.size(); ++i)
+    count += !vocabulary.find(added.spelling(i));
 
-  std::vector<std::string_view> spelling(count);
-  std::vector<bool> taken(count);
-  tables->isAdded.resize(count);
-  auto place = [&](std::string_view token, int32_t id) {
+  // Tokens of the vocabulary, then added ones.
+  constexpr uint32_t kNoToken = UINT32_MAX;
+  std::vector<uint32_t> tokenOf(count, kNoToken);
+  auto spelling = [&](uint32_t token) {
+    return token < vocabulary.size()
+               ? vocabulary.spelling(token)
+               : added.spelling(token - vocabulary.size());
+  };
+  auto place = [&](size_t token, int32_t id) {
     if (size_t(id) >= count)
       return; // then a smaller id is free
-    if (taken[id])
-      fail("id " + std::to_string(id), "is given to " +
-                                           jsonString(spelling[id]) + " and " +
-                                           jsonString(token));
-    taken[id] = true;
-    spelling[id] = token;
+    if (tokenOf[id] != kNoToken)
+      fail("id " + std::to_string(id),
+           "is given to " + jsonString(spelling(tokenOf[id])) + " and " +
+               jsonString(spelling(token)));
+    tokenOf[id] = token;
   };
-  for (const auto &[token, id] : vocabulary)
-    place(token, id);
-  for (const auto &[content, id] : added) {
-    if (vocabulary.find(content) == vocabulary.end())
-      place(content, id);
-    if (size_t(id) < count)
-      tables->isAdded[id] = true;
+  tables->isAdded.resize(count);
+  for (size_t i = 0; i < vocabulary.size() && status; ++i)
+    place(i, vocabulary.id(i));
+  for (size_t i = 0; i < added.size() && status; ++i) {
+    if (!vocabulary.find(added.spelling(i)))
+      place(vocabulary.size() + i, added.id(i));
+    if (size_t(added.id(i)) < count)
+      tables->isAdded[added.id(i)] = true;
   }
   if (!status)
     return;
+  tables->bytes.reserve(vocabulary.bytes() + added.bytes());
+  tables->offsets.reserve(count + 1);
   for (size_t id = 0; id < count; ++id) {
-    if (!taken[id])
+    if (tokenOf[id] == kNoToken)
       return fail("id " + std::to_string(id),
                   "no token has it, but tokens have larger ids");
+    std::string_view spelled = spelling(tokenOf[id]);
     if (tables->isAdded[id]) {
-      tables->bytes += spelling[id];
+      tables->bytes += spelled;
     } else {
-      std::optional<std::string> bytes = bytesOfSpelling(spelling[id]);
+      std::optional<std::string> bytes = bytesOfSpelling(spelled);
       if (!bytes)
-        return fail("model.vocab[" + jsonString(spelling[id]) + "]",
+        return fail("model.vocab[" + jsonString(spelled) + "]",
                     "not byte-level: it has characters that stand for no byte");
       tables->bytes += *bytes;
     }
     tables->offsets.push_back(tables->bytes.size());
   }
+  tables->bytes.shrink_to_fit();
 }
 
 //===----------------------------------------------------------------------===//
@@ -298,26 +353,44 @@ void TokenizerLoader::fillBytes() {
 //===----------------------------------------------------------------------===//
 
 void TokenizerLoader::readMerges() {
-  const json *merges = find(*model, "merges");
-  if (!merges || !merges->is_array())
+  if (!find(*model, "merges"))
     return fail("model.merges", "expected a list");
   std::array<int32_t, 256> byteIds;
   for (int byte = 0; byte < 256; ++byte) {
     std::string spelling = spellBytes(std::string(1, char(byte)));
-    auto token = vocabulary.find(spelling);
-    if (token == vocabulary.end())
+    std::optional<size_t> token = vocabulary.find(spelling);
+    if (!token)
       return fail("model.vocab", "no token for byte " + std::to_string(byte) +
                                      ", spelled " + jsonString(spelling));
-    byteIds[byte] = token->second;
+    byteIds[byte] = vocabulary.id(*token);
   }
-  tables->bytePairs = BytePairEncoder(byteIds, merges->size());
-  for (size_t i = 0; i < merges->size(); ++i)
-    if (!readMerge(element("model.merges", i), (*merges)[i]))
-      return;
+  // A token of n bytes can be parted in n - 1 ways.
+  size_t most = std::min(kMaxTokens, vocabulary.bytes());
+  tables->bytePairs = BytePairEncoder(byteIds, std::min(mergeCount, most));
+  mergeCount = 0;
+  Result<json> read =
+      parse({{{"model", "merges"},
+              json::value_t::array,
+              [&](const std::string &, const json &merge) {
+                if (mergeCount == most)
+                  fail("model.merges",
+                       "more than " + std::to_string(most) + " merges");
+                else
+                  readMerge(merge);
+                ++mergeCount;
+              }},
+             {{"model", "vocab"},
+              json::value_t::object,
+              [](const std::string &, const json &) {}},
+             {{"added_tokens"},
+              json::value_t::array,
+              [](const std::string &, const json &) {}}});
+  status.add(read.status());
 }
 
-/// Reads ["left", "right"] or "left right"; false after a fault.
-bool TokenizerLoader::readMerge(const std::string &path, const json &merge) {
+/// Reads ["left", "right"] or "left right".
+void TokenizerLoader::readMerge(const json &merge) {
+  std::string path = element("model.merges", mergeCount);
   std::string_view left, right;
   if (merge.is_string()) {
     std::string_view both = merge.get_ref<const std::string &>();
@@ -331,43 +404,34 @@ bool TokenizerLoader::readMerge(const std::string &path, const json &merge) {
     left = merge[0].get_ref<const std::string &>();
     right = merge[1].get_ref<const std::string &>();
   }
-  if (left.empty() || right.empty()) {
-    fail(path, "expected two tokens");
-    return false;
-  }
+  if (left.empty() || right.empty())
+    return fail(path, "expected two tokens");
   std::string merged = std::string(left).append(right);
   int32_t ids[3];
   std::string_view tokens[] = {left, right, merged};
   for (size_t i = 0; i < 3; ++i) {
-    auto token = vocabulary.find(tokens[i]);
-    if (token == vocabulary.end()) {
-      fail(path, "token " + jsonString(tokens[i]) + " is not in model.vocab");
-      return false;
-    }
-    ids[i] = token->second;
+    std::optional<size_t> token = vocabulary.find(tokens[i]);
+    if (!token)
+      return fail(path,
+                  "token " + jsonString(tokens[i]) + " is not in model.vocab");
+    ids[i] = vocabulary.id(*token);
   }
-  if (tables->bytePairs.addMerge(ids[0], ids[1], ids[2]))
-    return true;
-  fail(path, "this pair has a merge already");
-  return false;
+  if (!tables->bytePairs.addMerge(ids[0], ids[1], ids[2]))
+    fail(path, "this pair has a merge already");
 }
 
 //===----------------------------------------------------------------------===//
 // Entry points
 //===----------------------------------------------------------------------===//
 
-static Result<Tokenizer> build(const Result<json> &document,
-                               const std::string &where) {
-  if (!document)
-    return document.status();
-  return TokenizerLoader(*document, where).load();
-}
-
 Result<Tokenizer> Tokenizer::load(const std::string &path) {
-  return build(readJsonFile(path, kMaxTokenizerValues), path);
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file)
+    return file.status();
+  return parse(file->text(), path);
 }
 
 Result<Tokenizer> Tokenizer::parse(std::string_view json,
                                    const std::string &where) {
-  return build(parseJson(json, where, kMaxTokenizerValues), where);
+  return TokenizerLoader(json, where).load();
 }

@@ -52,7 +52,7 @@ struct Tokenizer::Tables {
   std::vector<bool> isAdded; // by id
   /// Bytes of token i: bytes[offsets[i], offsets[i + 1]).
   std::string bytes;
-  std::vector<size_t> offsets = {0};
+  std::vector<uint32_t> offsets = {0};
 };
 
 } // namespace dsflash

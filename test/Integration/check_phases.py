@@ -1,7 +1,7 @@
 """Prompts read in phases: exact equals full, bit for bit, in logits and later text, in any chunking; bounded equals it
 as long as the window reaches back to the start.
 
-    check_phases.py BIN_DIR WORK_DIR MODEL ideal|reference LAST LENGTH...
+    check_phases.py BIN_DIR WORK_DIR MODEL ideal|reference LIBDSFLASH LAST LENGTH...
 
 LAST is the number of rows of which the tail's first layer makes window KV, computed from window and layer plan.
 """
@@ -12,13 +12,14 @@ import sys
 
 import numpy as np
 
+from c_api import Library
 from tools import Tools
 
 STEPS = 12
 
 
 def main():
-    bin_dir, work, model, mode, last, *lengths = sys.argv[1:]
+    bin_dir, work, model, mode, library, last, *lengths = sys.argv[1:]
     tools = Tools(bin_dir, work)
     artifact = tools.compile(model, "phases", f"--numerics={mode}")
     config = json.loads((pathlib.Path(model) / "config.json").read_text())
@@ -64,6 +65,18 @@ def main():
     alone = run(*parts, prefill="full")
     for i in range(len(parts)):
         same(f"batch, sequence {i}", batch, alone, f"p{i}.")
+
+    library = Library(library, artifact, config["vocab_size"])
+    prompt, drafts = tokens[:int(lengths[-1])], bool(config.get("num_nextn_predict_layers"))
+    full = run(prompt, prefill="full")
+    for ends in [], [1], [int(last)], [3, 4, 25], range(7, len(prompt), 7), [len(prompt) - 1], [len(prompt)]:
+        session = library.create(draft=3 if drafts else 0)
+        for begin, end in zip([0, *ends], ends):
+            library.feed(session, prompt[begin:end], more=True)
+        logits = library.feed(session, prompt[ends[-1] if ends else 0:])
+        check(f"C, split at {list(ends)}", np.array_equal(logits.view(np.uint32), full["logits"][-1].view(np.uint32)))
+        text = library.generate(session, STEPS)[:STEPS]
+        check(f"C, split at {list(ends)}: text", text == list(full["generated"])[:len(text)])
     return failed
 
 

@@ -12,6 +12,7 @@ import sys
 import numpy as np
 
 import safetensors
+from c_api import Library
 from check_golden import Report
 from tools import Tools
 
@@ -80,42 +81,6 @@ def check_forks(sessions, report):
     for i, part in enumerate(parts):
         alone = sessions.load("kept", part, flags=["-n", 4])
         same_bits(report, f"fork {i} of 3", batch[f"p{i}.generated_logits"], alone["generated_logits"])
-
-
-class Library:
-    """Sessions through the C API."""
-
-    def __init__(self, path, artifact, vocab):
-        self.lib, self.vocab, self.model = ctypes.CDLL(str(path)), vocab, ctypes.c_void_p()
-        self.lib.dsf_session_logits.restype = ctypes.POINTER(ctypes.c_float)
-        self.lib.dsf_last_error.restype = ctypes.c_char_p
-        self.call("dsf_model_open", str(artifact).encode(), None, ctypes.byref(self.model))
-
-    def call(self, function, *arguments):
-        if getattr(self.lib, function)(*arguments):
-            raise SystemExit(f"{function}: {self.lib.dsf_last_error().decode()}")
-
-    def create(self):
-        session = ctypes.c_void_p()
-        self.call("dsf_session_create", self.model, None, ctypes.byref(session))
-        return session
-
-    def restore(self, path):
-        session = ctypes.c_void_p()
-        self.call("dsf_session_restore", self.model, None, str(path).encode(), ctypes.byref(session))
-        return session
-
-    def fork(self, session):
-        copy = ctypes.c_void_p()
-        self.call("dsf_session_fork", session, None, ctypes.byref(copy))
-        return copy
-
-    def feed(self, session, tokens, more=False):
-        """The logits of the last token."""
-        ids = (ctypes.c_int32 * len(tokens))(*map(int, tokens))
-        self.call("dsf_session_feed", session, ids, ctypes.c_size_t(len(tokens)), int(more))
-        if not more:
-            return np.ctypeslib.as_array(self.lib.dsf_session_logits(session), (self.vocab,)).copy()
 
 
 def check_dropping(library, sessions, report):

@@ -24,7 +24,7 @@ constexpr const char *kHelp = R"(A line is a message, or a command:
   /save FILE     keeps the conversation in a file
   /load FILE     goes on with a kept conversation
   /quit          ends, as does the end of input
-Ctrl-C ends a reply.
+Ctrl-C ends a reply; at the prompt, the program.
 )";
 
 std::atomic<bool> interrupted{false};

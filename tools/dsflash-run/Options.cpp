@@ -192,8 +192,7 @@ private:
                    "Checkpoint folder, if it is not where it was")
         ->type_name("DIR");
     app.add_option("--engram-file", options.engramFile,
-                   "Engram tables, if they are in a file of their own; rows "
-                   "are fetched ahead")
+                   "Engram tables, if they are in a file of their own")
         ->type_name("F.safetensors");
   }
 

@@ -2,6 +2,7 @@
 
 #include "Chat.h"
 #include "Describe.h"
+#include "FileFault.h"
 #include "Function.h"
 #include "Options.h"
 
@@ -286,6 +287,7 @@ int runTool(Options options) {
 } // namespace
 
 int main(int argc, char **argv) {
+  reportFileFaults();
   int exitCode = 0;
   std::optional<Options> options = parseOptions(argc, argv, exitCode);
   return options ? runTool(*options) : exitCode;

@@ -111,7 +111,7 @@ TEST_F(CheckpointTest, OneFileWithoutIndex) {
   writeShard("golden.safetensors", 0, 1);
   auto index = CheckpointIndex::open(folder);
   ASSERT_TRUE(index.ok()) << index.status().str();
-  EXPECT_EQ(index->size(), plan.size());
+  EXPECT_EQ(index->tensors().size(), plan.size());
   Status status = checkWeights(config, *index);
   EXPECT_TRUE(status.ok()) << status.str();
   EXPECT_NE(index->data("layers.0.attn.attn_sink"), nullptr);
@@ -181,15 +181,22 @@ TEST_F(CheckpointTest, IndexFaults) {
   writeIndex(map);
   EXPECT_EQ(openFault(), indexPath + ": " + plan[50].name +
                              ": not listed, but b.safetensors holds it");
-  writeIndex(3);
+  writeIndex(nullptr);
   EXPECT_EQ(openFault(), indexPath + ": has no object \"weight_map\"");
+  writeIndex(3);
+  EXPECT_EQ(openFault(), indexPath + ":1:16: weight_map: expected an object");
   writeIndex({{"embed.weight", "../a.safetensors"}, {"norm.weight", 3}});
   EXPECT_EQ(openFault(), indexPath +
-                             ": /weight_map/embed.weight: "
+                             ": weight_map.embed.weight: "
                              "\"../a.safetensors\" is not a file of this "
                              "folder\n" +
                              indexPath +
-                             ": /weight_map/norm.weight: expected a file name");
+                             ": weight_map.norm.weight: expected a file name");
+  std::ofstream(indexPath) << "{\"weight_map\": {\"" << plan[0].name
+                           << "\": \"a.safetensors\", \"" << plan[0].name
+                           << "\": \"a.safetensors\"}}";
+  EXPECT_EQ(openFault().substr(0, openFault().find('\n')),
+            indexPath + ": " + plan[0].name + ": is listed twice");
   writeIndex({{"embed.weight", "c.safetensors"}});
   EXPECT_EQ(openFault(), (folder / "c.safetensors").string() +
                              ": cannot open: No such file or directory");

@@ -306,6 +306,17 @@ TEST_F(GeneratorTest, NaNLogitsAreAnError) {
       "--checked names the layer and operation that made it)");
 }
 
+TEST_F(GeneratorTest, NoDecodeStepBeforeTheTailOfAPrompt) {
+  ModelRunner &runner = openRunner();
+  Result<Session> session = Session::create(runner.model().module(), 3);
+  ASSERT_TRUE(session.ok());
+  session->boundary().rows = 2;
+  int32_t token = 60;
+  EXPECT_EQ(runner.forward({{&*session, &token, 1, 1}}).str(),
+            "sequence 3: the decoder has not seen the last 2 positions; the "
+            "tail of a prompt is due");
+}
+
 TEST_F(GeneratorTest, StatisticsHaveTheirKeys) {
   openRunner();
   options.draftWidth = 5;

@@ -67,44 +67,62 @@ TEST(Json, DepthIsLimited) {
   EXPECT_NE(faultOf(objects).find("nested deeper than 64"), std::string::npos);
 }
 
+/// What streams of a text take: "name=value;" for each element, and what stays
+/// of the document, or the fault.
+std::string streamed(const std::string &text, std::vector<std::string> path,
+                     nlohmann::json::value_t type) {
+  std::string seen;
+  auto take = [&](const std::string &name, const nlohmann::json &value) {
+    seen += name + "=" + value.dump() + ";";
+  };
+  Result<nlohmann::json> rest =
+      parseJson(text, "f", {{std::move(path), type, take}});
+  return seen + (rest ? rest->dump() : rest.status().str());
+}
+
+constexpr auto kList = nlohmann::json::value_t::array;
+constexpr auto kObject = nlohmann::json::value_t::object;
+
 TEST(Json, ListsAreHandedOnElementByElement) {
-  std::vector<nlohmann::json> seen;
-  auto take = [&](const nlohmann::json &element) { seen.push_back(element); };
-  EXPECT_TRUE(
-      parseJsonList(R"([1, "a", [2, [3]], {"b": 4}, null])", "f", take));
-  EXPECT_EQ(seen,
-            (std::vector<nlohmann::json>{1, "a", nlohmann::json::array(),
-                                         nlohmann::json::object(), nullptr}));
-  seen.clear();
-  EXPECT_TRUE(parseJsonList("[]", "f", take));
-  EXPECT_TRUE(seen.empty());
+  EXPECT_EQ(streamed(R"([1, "a", [2, [3]], {"b": 4}, null])", {}, kList),
+            R"(=1;="a";=[2,[3]];={"b":4};=null;[])");
+  EXPECT_EQ(streamed("[]", {}, kList), "[]");
   for (const char *other : {"5", "{}", "{\"a\": [1]}"})
-    EXPECT_EQ(parseJsonList(other, "f", take).str(), "f:1:1: expected a list");
-  EXPECT_EQ(parseJsonList(std::string(kMaxJsonDepth + 1, '['), "f", take).str(),
+    EXPECT_EQ(streamed(other, {}, kList), "f:1:1: expected a list");
+  EXPECT_EQ(streamed("null", {}, kList), "f:1:4: expected a list");
+  EXPECT_EQ(streamed(std::string(kMaxJsonDepth + 1, '['), {}, kList),
             "f:1:65: nested deeper than 64");
+}
+
+TEST(Json, MembersAreHandedOnOneByOne) {
+  EXPECT_EQ(streamed(R"({"a": 1, "b": {"c": [2, {}]}, "a": []})", {}, kObject),
+            R"(a=1;b={"c":[2,{}]};a=[];{})");
+  EXPECT_EQ(streamed("{}", {}, kObject), "{}");
+  for (const char *other : {"[]", "3"})
+    EXPECT_EQ(streamed(other, {}, kObject), "f:1:1: expected an object");
+  EXPECT_EQ(streamed("{\"a\": {\"b\": 1, \"b\": 2}}", {}, kObject),
+            "f:1:18: key \"b\" is given twice");
+}
+
+TEST(Json, StreamsInsideOfADocument) {
+  EXPECT_EQ(streamed(R"({"l": [1], "m": {"l": [2, {"l": [3]}], "n": 4}})",
+                     {"m", "l"}, kList),
+            R"(=2;={"l":[3]};{"l":[1],"m":{"l":[],"n":4}})");
+  EXPECT_EQ(streamed(R"([{"m": {"l": [2]}}, {"m/l": [5]}])", {"m", "l"}, kList),
+            R"([{"m":{"l":[2]}},{"m/l":[5]}])");
+  EXPECT_EQ(streamed(R"({"m": {"l": null}})", {"m", "l"}, kList),
+            R"({"m":{"l":null}})");
+  for (const char *other : {R"({"m": {"l": {"a": 1}}})", R"({"m": {"l": 7}})"})
+    EXPECT_EQ(streamed(other, {"m", "l"}, kList).substr(6),
+              ": m.l: expected a list");
+  EXPECT_EQ(streamed(R"({"m": {"l": [1], "l": [2]}})", {"m", "l"}, kList),
+            "=1;f:1:20: key \"l\" is given twice");
 }
 
 TEST(Json, FilesThatCannotBeRead) {
   EXPECT_EQ(readJsonFile("/no/such.json").status().str(),
             "/no/such.json: cannot open: No such file or directory");
   EXPECT_EQ(readJsonFile("/").status().str(), "/: not a regular file");
-}
-
-TEST(Json, MembersOneByOne) {
-  std::string seen;
-  auto take = [&](const std::string &name, const nlohmann::json &value) {
-    seen += name + "=" + value.dump() + ";";
-  };
-  EXPECT_TRUE(
-      parseJsonObject(R"({"a": 1, "b": {"c": [2, {}]}, "a": []})", "f", take)
-          .ok());
-  EXPECT_EQ(seen, R"(a=1;b={"c":[2,{}]};a=[];)");
-  EXPECT_TRUE(parseJsonObject("{}", "f", take).ok());
-  EXPECT_EQ(parseJsonObject("[]", "f", take).str(),
-            "f:1:1: expected an object");
-  EXPECT_EQ(parseJsonObject("3", "f", take).str(), "f:1:1: expected an object");
-  EXPECT_EQ(parseJsonObject("{\"a\": {\"b\": 1, \"b\": 2}}", "f", take).str(),
-            "f:1:18: key \"b\" is given twice");
 }
 
 TEST(Json, WhatWouldTakeMuchMemory) {
@@ -117,7 +135,8 @@ TEST(Json, WhatWouldTakeMuchMemory) {
                 .str()
                 .find("more than 16384 values"),
             std::string::npos);
-  EXPECT_TRUE(parseJson(list + ",0]", "f", kMaxJsonValues + 1).ok());
+  EXPECT_EQ(streamed("{\"a\":" + list + ",0]}", {"a"}, kList).substr(0, 6),
+            "=0;=0;");
 
   std::string text(kMaxJsonToken - 2, 'a');
   EXPECT_TRUE(parseJson("\"" + text + "\"", "f").ok());

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TestInputs.h"
+#include "dsflash/Model/Checkpoint.h"
 #include "dsflash/Support/Json.h"
 #include "dsflash/Support/Safetensors.h"
 #include "dsflash/Tokens/TokenFile.h"
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <new>
 
@@ -47,7 +50,7 @@ void operator delete(void *pointer, size_t) noexcept {
 
 namespace {
 
-constexpr size_t kTextBytes = size_t(8) << 20;
+constexpr size_t kTextBytes = size_t(4) << 20;
 constexpr int64_t kConstant = int64_t(4) << 20;
 
 /// `open`, then `part` as often as it fits, then `close`.
@@ -104,7 +107,11 @@ TEST(JsonMemory, TokenFilesTakeTwiceTheirSize) {
 
 class HeaderMemory : public testing::Test {
 protected:
-  std::string path = testing::TempDir() + "/header.safetensors";
+  std::string folder = testing::TempDir() + "dsflash-memory-test";
+  std::string path = folder + "/header.safetensors";
+
+  void SetUp() override { std::filesystem::create_directories(folder); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
 
   Status open(const std::string &header) {
     {
@@ -117,8 +124,6 @@ protected:
     used = peakOf([&] { status = SafetensorsFile::open(path).status(); });
     return status;
   }
-  ~HeaderMemory() override { std::remove(path.c_str()); }
-
   int64_t used = 0;
 };
 
@@ -134,7 +139,7 @@ TEST_F(HeaderMemory, ValidHeaders) {
   for (const char *shape : {"0", "0,1,1,1", "1,1,1,0"})
     for (size_t nameLength : {1, 16, 64}) {
       std::string header = "{";
-      for (int i = 0; header.size() < kTextBytes / 2; ++i) {
+      for (int i = 0; header.size() < kTextBytes; ++i) {
         std::string name = std::to_string(i);
         name.resize(std::max(name.size(), nameLength), 'x');
         header += (i ? ",\"" : "\"") + name +
@@ -146,6 +151,104 @@ TEST_F(HeaderMemory, ValidHeaders) {
       EXPECT_LT(used, kConstant + 2 * int64_t(header.size()))
           << shape << " " << nameLength << ": " << used << " bytes";
     }
+}
+
+TEST_F(HeaderMemory, Indexes) {
+  auto openIndex = [&](const std::string &text) {
+    std::ofstream(folder + "/model.safetensors.index.json") << text;
+    Status status;
+    used = peakOf([&] { status = CheckpointIndex::open(folder).status(); });
+    return status;
+  };
+  std::vector<std::string> hostile = kHostile;
+  for (const char *member : {"\"a\":\"b\",", "\"a\":0,", "\"a\":[],"})
+    hostile.push_back(repeat("{\"weight_map\":{", member, "}}"));
+  std::string shards = "{\"weight_map\":{";
+  for (int i = 0; i < 500000; ++i)
+    shards += (i ? ",\"a\":\"" : "\"a\":\"") + std::to_string(i) + "\"";
+  hostile.push_back(shards + "}}");
+  for (const std::string &text : hostile) {
+    EXPECT_FALSE(openIndex(text).ok());
+    EXPECT_LT(used, kConstant + 2 * int64_t(text.size())) << text.substr(0, 40);
+  }
+
+  std::string header = "{", index = "{\"weight_map\":{";
+  for (int i = 0; i < 100000; ++i) {
+    std::string name = (i ? ",\"" : "\"") + std::to_string(i) + "\":";
+    header += name + "{\"dtype\":\"I8\",\"shape\":[0],\"data_offsets\":[0,0]}";
+    index += name + "\"header.safetensors\"";
+  }
+  EXPECT_EQ(open(header + "}").str(), "");
+  index += "}}";
+  EXPECT_EQ(openIndex(index).str(), "");
+  EXPECT_LT(used, kConstant + 2 * int64_t(header.size() + index.size()));
+}
+
+//===----------------------------------------------------------------------===//
+// Tokenizers
+//===----------------------------------------------------------------------===//
+
+/// What the limits on tokens, merges and added tokens leave beyond twice the
+/// text.
+constexpr int64_t kTokenizerConstant = int64_t(10) << 20;
+
+Status parseTokenizer(const std::string &text, int64_t &used) {
+  Status status;
+  used = peakOf([&] { status = Tokenizer::parse(text, "f").status(); });
+  return status;
+}
+
+TEST(TokenizerMemory, HostileTexts) {
+  std::vector<std::string> hostile = kHostile;
+  for (const char *member :
+       {"\"a\":0,", "\"a\":[],", "\"\":0,", "\"0123456789abcdef\":7,"})
+    hostile.push_back(repeat("{\"model\":{\"vocab\":{", member, "}}}"));
+  for (const char *merge : {"\"a a\",", "[\"a\",\"b\"],", "0,", "[],", "{},"})
+    hostile.push_back(repeat("{\"model\":{\"merges\":[", merge, "]}}"));
+  for (const char *token : {"{\"content\":\"a\",\"id\":0},", "0,", "{},"})
+    hostile.push_back(repeat("{\"added_tokens\":[", token, "]}"));
+  std::string unique = "{\"model\":{\"vocab\":{";
+  for (int i = 0; i < 1000000; ++i)
+    unique += (i ? ",\"" : "\"") + std::to_string(i) + "\":0";
+  hostile.push_back(unique + "}}}");
+  for (const std::string &text : hostile) {
+    int64_t used = 0;
+    EXPECT_FALSE(parseTokenizer(text, used).ok());
+    EXPECT_LT(used, kTokenizerConstant + 2 * int64_t(text.size()))
+        << text.substr(0, 40);
+  }
+}
+
+/// All words of one to three letters, every way to merge them, and one long
+/// added token.
+TEST(TokenizerMemory, DenseTokens) {
+  nlohmann::json document =
+      nlohmann::json::parse(readText(byteTokenizerPath()));
+  document["added_tokens"].push_back(
+      {{"id", 0}, {"content", std::string(100000, 'x')}});
+  nlohmann::json &vocab = document["model"]["vocab"];
+  nlohmann::json merges;
+  auto add = [&](const std::string &word) {
+    vocab.emplace(word, vocab.size());
+    for (size_t i = 1; i < word.size(); ++i)
+      merges.push_back(word.substr(0, i) + " " + word.substr(i));
+  };
+  std::string letters;
+  for (char letter = '!'; letter < '!' + 62; ++letter)
+    if (letter != '"' && letter != '\\')
+      letters += letter;
+  for (char a : letters)
+    for (char b : letters) {
+      add({a, b});
+      for (char c : letters)
+        add({a, b, c});
+    }
+  document["added_tokens"].back()["id"] = vocab.size();
+  document["model"]["merges"] = merges;
+  std::string text = document.dump();
+  int64_t used = 0;
+  EXPECT_EQ(parseTokenizer(text, used).str(), "");
+  EXPECT_LT(used, kTokenizerConstant + 2 * int64_t(text.size()));
 }
 
 } // namespace

@@ -216,14 +216,15 @@ TEST(Tokenizer, UnsupportedSplits) {
 TEST(Tokenizer, BrokenTokens) {
   expectErrors(
       byteTokenizerPath(),
-      {{"/model/vocab", json::array(), "model.vocab: expected an object"},
+      {{"/model/vocab", nullptr, "model.vocab: expected an object"},
        {"/model/vocab/a", -1, "model.vocab[\"a\"]: no token id: -1"},
        {"/model/vocab/a", 1.5, "model.vocab[\"a\"]: no token id: 1.5"},
        {"/model/vocab/a", 4294967296, "model.vocab[\"a\"]: no token id"},
        {"/model/vocab/a", 5, "id 5: is given to "},
        {"/model/vocab/a", 2000000000, "id 100: no token has it"},
        {"/model/vocab/日", 288, "model.vocab[\"日\"]: not byte-level"},
-       {"/added_tokens", json::object(), "added_tokens: expected a list"},
+       {"/added_tokens/0/content", std::string(200000, 'a'),
+        "added_tokens[0].content: added tokens are longer than 131072 bytes"},
        {"/added_tokens/0", 7, "added_tokens[0].content: expected a text"},
        {"/added_tokens/0/content", "", "added_tokens[0].content: expected"},
        {"/added_tokens/0/id", "x", "added_tokens[0].id: expected a token id"},
@@ -242,7 +243,7 @@ TEST(Tokenizer, BrokenTokens) {
 TEST(Tokenizer, BrokenMerges) {
   expectErrors(
       sourcePath("models/nano/tokenizer.json"),
-      {{"/model/merges", 1, "model.merges: expected a list"},
+      {{"/model/merges", nullptr, "model.merges: expected a list"},
        {"/model/merges/2", "ab", "model.merges[2]: expected two tokens"},
        {"/model/merges/2", " b", "model.merges[2]: expected two tokens"},
        {"/model/merges/2", {"a"}, "model.merges[2]: expected two tokens"},
@@ -257,6 +258,35 @@ TEST(Tokenizer, BrokenMerges) {
   ASSERT_FALSE(tokenizer.ok());
   EXPECT_EQ(tokenizer.status().str(),
             "t.json: model.vocab: no token for byte 97, spelled \"a\"");
+}
+
+TEST(Tokenizer, WrongContainersNameTheirLine) {
+  for (const auto &[text, error] : std::map<std::string, std::string>{
+           {"{\"model\": {\n\"vocab\": []}}",
+            "t.json:2:10: model.vocab: expected an object"},
+           {"{\"model\": {\n\"merges\": {}}}",
+            "t.json:2:11: model.merges: expected a list"},
+           {"{\n\n\"added_tokens\": {}}",
+            "t.json:3:17: added_tokens: expected a list"}})
+    EXPECT_EQ(Tokenizer::parse(text, "t.json").status().str(), error);
+}
+
+/// JSON objects have no order.
+TEST(Tokenizer, MergesBeforeTokens) {
+  json nano = tokenizerJson(sourcePath("models/nano/tokenizer.json"));
+  json model = nano["model"];
+  std::string merges = model["merges"].dump(), vocab = model["vocab"].dump();
+  model.erase("merges");
+  model.erase("vocab");
+  nano.erase("model");
+  std::string rest = nano.dump(), members = model.dump();
+  std::string text = "{\"model\":{\"merges\":" + merges + "," +
+                     members.substr(1, members.size() - 2) +
+                     ",\"vocab\":" + vocab + "}," + rest.substr(1);
+  Result<Tokenizer> tokenizer = Tokenizer::parse(text, "t.json");
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().str();
+  EXPECT_EQ(encodeOrFail(*tokenizer, "the beginning", false),
+            encodeOrFail(nanoTokenizer(), "the beginning", false));
 }
 
 TEST(Tokenizer, MergesAsStringsOrPairs) {

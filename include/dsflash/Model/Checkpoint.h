@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace dsflash {
@@ -63,7 +62,7 @@ std::vector<TensorSpec> tensorPlan(const ModelConfig &config);
 class CheckpointIndex {
 public:
   struct Entry {
-    TensorInfo tensor;
+    const TensorInfo *tensor = nullptr;
     /// Index into files().
     size_t file = 0;
   };
@@ -83,19 +82,20 @@ public:
   const std::vector<SafetensorsFile> &files() const { return shards; }
   const std::string &filePath(size_t file) const { return shardPaths[file]; }
   /// The tensor of that name, or null.
-  const Entry *find(const std::string &name) const;
+  const Entry *find(std::string_view name) const;
   /// First byte of a tensor, or null if there is none of that name.
-  const char *data(const std::string &name) const;
-  size_t size() const { return entries.size(); }
-  const std::unordered_map<std::string, Entry> &tensors() const {
-    return entries;
-  }
+  const char *data(std::string_view name) const;
+  /// All tensors, ordered by name.
+  const std::vector<Entry> &tensors() const { return entries; }
 
 private:
+  Status addShards(const std::vector<std::string> &paths);
+  Status checkIndex(const std::string &path) const;
+
   std::string path;
   std::vector<std::string> shardPaths;
   std::vector<SafetensorsFile> shards;
-  std::unordered_map<std::string, Entry> entries;
+  std::vector<Entry> entries;
 };
 
 /// Compares a checkpoint with its config; lists every tensor that is missing,

@@ -1,8 +1,9 @@
 //===- EngramStore.h - Engram rows from a file, fetched ahead ---*- C++ -*-===//
 //
-// Compiled code reads Engram tables where they are mapped. For a table on a
-// disk the store brings the rows of a call into memory before it: which rows
-// these are the model's entries engram_rows.L say, from token ids alone.
+// Compiled code reads Engram tables where they are mapped. The store brings the
+// rows of a call into memory before it, so that a disk has many reads to serve
+// at once and one that fails is an error with a place: which rows these are the
+// model's entries engram_rows.L say, from token ids alone.
 //
 //===----------------------------------------------------------------------===//
 

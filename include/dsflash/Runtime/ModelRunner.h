@@ -73,8 +73,9 @@ public:
   Timeline *timeline() const { return recorder; }
 
   /// Computes the new tokens of all sequences in one call and appends them to
-  /// the sessions. Errors: an id outside the vocabulary or a sequence beyond
-  /// max_positions (nothing was run then), a failure of compiled code.
+  /// the sessions. Errors: an id outside the vocabulary, a sequence beyond
+  /// max_positions or one whose tail is due (nothing was run then), an Engram
+  /// row that cannot be read, a failure of compiled code.
   Status forward(const std::vector<SequenceInput> &inputs);
   /// Whether prompts can be read in phases.
   bool hasPhases() const { return exec->hasEntry(Entry::Prompt); }
@@ -116,6 +117,9 @@ private:
   Status checkInputs(const std::vector<SequenceInput> &inputs) const;
   void startRows(const std::vector<SequenceInput> &inputs);
   void addLookback(const Session &session, int64_t firstPosition);
+  /// Makes room for the results of `rows` and `outputRows`; the buffers of a
+  /// call that computes them.
+  TensorBuffers outputBuffers();
   Status run(Entry entry, RowTable &table, int64_t outputs,
              TensorBuffers buffers, ProbeObserver *observer = nullptr);
   int64_t vocab() const { return compiled.module().vocab_size; }
@@ -123,7 +127,7 @@ private:
 
   const Model &compiled;
   std::unique_ptr<Executor> exec;
-  /// Null where the tables are with the other weights.
+  /// Null without Engram.
   std::unique_ptr<EngramStore> engram;
   ProbeObserver *probes = nullptr;
   Timeline *recorder = nullptr;

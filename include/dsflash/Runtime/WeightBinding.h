@@ -45,7 +45,6 @@ public:
     uint64_t bytes = 0;
   };
   Place placeOf(const std::string &tensor) const;
-  bool hasEngramFile() const { return engram.has_value(); }
 
   /// Address of each slot, [dsf_module.weight_slots]. A slot that belongs to a
   /// layer without that weight is null.

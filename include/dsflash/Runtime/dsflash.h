@@ -58,6 +58,7 @@ typedef struct dsf_model_info {
   int32_t bos_token; /* -1: none, as below */
   int32_t eos_token;
   int32_t has_tokenizer;
+  int32_t draft_block; /* most tokens that it drafts; 0: it has no drafts */
 } dsf_model_info;
 
 dsf_status dsf_model_get_info(const dsf_model *model, dsf_model_info *info);
@@ -88,9 +89,16 @@ typedef struct dsf_session_options {
   double top_p;
   /* The same seed draws the same tokens. */
   uint64_t seed;
+  /* Of dsf_session_generate: tokens that the model's draft layers propose in a
+   * step, at most dsf_model_info.draft_block; 0: none; DSF_DRAFT_AUTO: as many
+   * as pay on this machine, by what steps cost when they are measured before
+   * the first one. Drafts change no token of a greedy text. */
+  int32_t draft;
 } dsf_session_options;
 
-/* One thread, temperature 1, top-p 0.95, seed 0. */
+enum { DSF_DRAFT_AUTO = -1 };
+
+/* One thread, temperature 1, top-p 0.95, seed 0, no drafts. */
 dsf_session_options dsf_default_session_options(void);
 
 /* An empty sequence. `options` may be null: the default. */
@@ -101,8 +109,9 @@ dsf_status dsf_session_create(const dsf_model *model,
 /* Null is allowed. */
 void dsf_session_close(dsf_session *session);
 
-/* Appends tokens. With `more`, others will follow: the last token waits, no
- * logits are made. Without, all is computed and the logits are those of the
+/* Appends tokens. With `more`, others will follow: the last token waits and the
+ * decoder tail of the others too, whose boundary stream stays in the session;
+ * no logits are made. Without, all is computed and the logits are those of the
  * last position; `count` may be 0 if a token waits. How a sequence is split
  * into calls changes no bit of its logits.
  *
@@ -124,6 +133,19 @@ const float *dsf_session_logits(const dsf_session *session);
 dsf_status dsf_session_best(const dsf_session *session, int32_t *token);
 dsf_status dsf_session_sample(dsf_session *session, int32_t *token);
 
+/* One step of a text: draws the next token as dsf_session_sample does and
+ * appends it; where the session drafts, also what its drafts add. `*count`
+ * becomes the number of tokens, 1 to draft + 1, and `ids` holds them. The last
+ * one waits, as behind dsf_session_feed with `more`; there are no logits until
+ * feed(session, NULL, 0, 0). Nothing comes behind the model's end token.
+ *
+ * DSF_ERROR_ARGUMENT: tokens that were fed with `more` are not computed yet, or
+ * there are none. DSF_ERROR_CAPACITY: `ids` has no room for draft + 1 tokens,
+ * which `*count` becomes. DSF_ERROR_INPUT: the sequence is at max_positions. In
+ * these cases the session is as before. DSF_ERROR_RUN: it is now empty. */
+dsf_status dsf_session_generate(dsf_session *session, int32_t *ids,
+                                size_t capacity, size_t *count);
+
 /* Takes back all tokens from position `length` on. The last token that is left
  * waits, so that dsf_session_feed(session, NULL, 0, 0) makes its logits.
  *
@@ -135,7 +157,9 @@ dsf_status dsf_session_truncate(dsf_session *session, int64_t length);
 
 /* A second session with the same tokens, which goes its own way from here;
  * the first is not changed and must not be in use meanwhile. Nothing is
- * computed. It has no logits yet. `options` as of dsf_session_create. */
+ * computed. It has no logits yet. `options` as of dsf_session_create, but that
+ * it can draft only where the first does (DSF_ERROR_ARGUMENT): the draft layers
+ * of others have not seen the tokens. */
 dsf_status dsf_session_fork(const dsf_session *session,
                             const dsf_session_options *options,
                             dsf_session **fork);

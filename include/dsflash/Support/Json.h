@@ -15,6 +15,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dsflash {
 
@@ -24,39 +25,36 @@ constexpr int kMaxJsonDepth = 64;
 constexpr size_t kMaxJsonBytes = size_t(256) << 20;
 /// Most bytes from one string or number to the next, or to the end.
 constexpr size_t kMaxJsonToken = size_t(256) << 10;
-/// Most values of a document that is kept as a whole; a value takes up to 100
-/// bytes of memory and as few as two of text.
+/// Most values that are kept of a document, and of an element of a stream; a
+/// value takes up to 100 bytes of memory and as few as two of text.
 constexpr size_t kMaxJsonValues = size_t(1) << 14;
 
-/// Parses one JSON document. `where` names the text in errors, which read
+/// An object or a list that may be long: its elements are handed on one by one
+/// and not kept, so that memory does not grow with their number.
+struct JsonStream {
+  /// Its place: the keys from the root; empty is the root.
+  std::vector<std::string> path;
+  /// json::value_t::object or json::value_t::array.
+  nlohmann::json::value_t type;
+  /// Takes an element; `name` is its key in an object, which may come again,
+  /// and empty in a list.
+  std::function<void(const std::string &name, const nlohmann::json &value)>
+      take;
+};
+
+/// Parses one JSON document; objects and lists that `streams` took are empty in
+/// the result. `where` names the text in errors, which read
 /// "where:line:column: why". Errors: no valid JSON or UTF-8, text after the
 /// document, a key twice in one object, a number outside double, nesting
 /// deeper than kMaxJsonDepth, text longer than kMaxJsonBytes, a string or
-/// number with what follows it longer than kMaxJsonToken, more than `maxValues`
-/// values.
+/// number with what follows it longer than kMaxJsonToken, more than
+/// kMaxJsonValues values, another type than a stream has (null is none, but at
+/// the root).
 Result<nlohmann::json> parseJson(std::string_view text, std::string_view where,
-                                 size_t maxValues = kMaxJsonValues);
-
-/// Takes a member of an object.
-using JsonMember =
-    std::function<void(const std::string &name, const nlohmann::json &value)>;
-
-/// Parses a document that is an object and hands on its members one by one,
-/// without keeping them: a name may come again. Errors as above, for each
-/// member, and a document that is no object.
-Status parseJsonObject(std::string_view text, std::string_view where,
-                       const JsonMember &take);
-
-/// Parses a document that is a list and hands on its elements one by one,
-/// without keeping them; a list or object among them is handed on empty.
-/// Errors as above, and a document that is no list.
-Status
-parseJsonList(std::string_view text, std::string_view where,
-              const std::function<void(const nlohmann::json &)> &element);
+                                 const std::vector<JsonStream> &streams = {});
 
 /// Reads and parses a whole file; `where` is its path.
-Result<nlohmann::json> readJsonFile(const std::string &path,
-                                    size_t maxValues = kMaxJsonValues);
+Result<nlohmann::json> readJsonFile(const std::string &path);
 
 } // namespace dsflash
 
