@@ -1,8 +1,7 @@
 //===- CApi.cpp - The runtime from C --------------------------------------===//
 
-#include "dsflash/Runtime/dsflash.h"
+#include "CApiSession.h"
 
-#include "dsflash/Runtime/Drafting.h"
 #include "dsflash/Runtime/SessionFile.h"
 
 #include <algorithm>
@@ -11,18 +10,18 @@
 
 using namespace dsflash;
 
-namespace {
+static thread_local std::string lastError;
 
-thread_local std::string lastError;
-
-dsf_status fail(dsf_status code, const std::string &message) {
+dsf_status dsflash::fail(dsf_status code, const std::string &message) {
   lastError = message;
   return code;
 }
 
-dsf_status fail(dsf_status code, const Status &status) {
+dsf_status dsflash::fail(dsf_status code, const Status &status) {
   return fail(code, status.str());
 }
+
+namespace {
 
 /// Calls `body`; nothing that it throws reaches the caller.
 template <typename Function> dsf_status guarded(Function body) {
@@ -57,165 +56,6 @@ dsf_status copyOut(const char *function, const T *from, size_t size, T *to,
 struct dsf_model {
   std::shared_ptr<const Model> model;
 };
-
-struct dsf_session {
-  dsf_session(std::shared_ptr<const Model> model,
-              const dsf_session_options &options, Session session)
-      : model(std::move(model)), pool(options.threads),
-        state{std::move(session),
-              Sampler({options.temperature, options.top_p, options.seed}),
-              0,
-              {},
-              {}},
-        drafts(options.draft == DSF_DRAFT_AUTO
-                   ? this->model->module().draft_block
-                   : options.draft),
-        schedulesDrafts(options.draft == DSF_DRAFT_AUTO) {}
-
-  int64_t length() const {
-    return state.session.length() + int64_t(waiting.size());
-  }
-  dsf_status feed(const int32_t *ids, int64_t count, bool more);
-  /// Appends what the next step gains, behind logits or a token that it drew.
-  dsf_status generate(std::vector<int32_t> &ids);
-  Status truncate(int64_t length);
-  void clear();
-
-  std::shared_ptr<const Model> model;
-  ThreadPool pool;
-  std::unique_ptr<ModelRunner> runner;
-  DecodeState state;
-  /// Tokens of a step, at most; the draft layers see all positions unless it
-  /// is 0.
-  int64_t drafts;
-  /// Appended, but not computed yet.
-  std::vector<int32_t> waiting;
-  bool hasLogits = false;
-
-private:
-  /// Positions of a call.
-  static constexpr size_t kChunk = 512;
-  /// Computes all waiting tokens, or all but the last.
-  Status compute(bool more);
-  Status showToDrafts(int64_t positions) {
-    return drafts > 0 ? runner->draftContext({positions}) : Status();
-  }
-  Status decode();
-
-  bool schedulesDrafts;
-  std::optional<DraftingLoop> loop;
-};
-
-dsf_status dsf_session::feed(const int32_t *ids, int64_t count, bool more) {
-  const dsf_module &module = model->module();
-  Status faults =
-      checkTokens("session", ids, count, length(), module.vocab_size);
-  if (length() + count > module.max_positions)
-    faults.add("session", std::to_string(length() + count) +
-                              " positions, the model has at most " +
-                              std::to_string(module.max_positions));
-  if (!faults)
-    return fail(DSF_ERROR_INPUT, faults);
-  waiting.insert(waiting.end(), ids, ids + count);
-  if (waiting.empty())
-    return DSF_OK;
-  hasLogits = false;
-  Status status = compute(more);
-  if (status && !more)
-    status = checkLogits("session, position " + std::to_string(length() - 1),
-                         runner->logits(0, 0), module.vocab_size);
-  if (!status) {
-    clear();
-    return fail(DSF_ERROR_RUN, status);
-  }
-  hasLogits = !more;
-  return DSF_OK;
-}
-
-Status dsf_session::compute(bool more) {
-  size_t ready = waiting.size() - (more ? 1 : 0);
-  const Session::Boundary &boundary = state.session.boundary();
-  // A single token is a decode step, unless the tail of a prompt is due.
-  bool phases = runner->hasPhases() && (more || ready > 1 || boundary.rows > 0);
-  for (size_t done = 0; done < ready;) {
-    size_t count = std::min(ready - done, kChunk);
-    bool last = done + count == ready;
-    SequenceInput input{&state.session, waiting.data() + done, int64_t(count),
-                        int64_t(last && !more)};
-    Status status = phases ? runner->prompt({input}, Prefill::Exact)
-                           : runner->forward({input});
-    if (status && !phases)
-      status = showToDrafts(int64_t(count));
-    if (!status)
-      return status;
-    done += count;
-  }
-  waiting.erase(waiting.begin(), waiting.begin() + int64_t(ready));
-  if (!phases || more)
-    return Status();
-  int64_t seen = std::min(boundary.rows, model->module().sliding_window);
-  if (Status status = runner->tail({&state.session}, Prefill::Exact); !status)
-    return status;
-  return showToDrafts(seen);
-}
-
-dsf_status dsf_session::generate(std::vector<int32_t> &ids) {
-  const dsf_module &module = model->module();
-  if (length() == module.max_positions)
-    return fail(DSF_ERROR_INPUT, "session: the model has at most " +
-                                     std::to_string(module.max_positions) +
-                                     " positions");
-  if (hasLogits) {
-    ids = {state.sampler.sample(runner->logits(0, 0), module.vocab_size)};
-    waiting = ids;
-    hasLogits = false;
-    return DSF_OK;
-  }
-  if (waiting.size() != 1 || state.session.boundary().rows > 0)
-    return fail(DSF_ERROR_ARGUMENT,
-                "dsf_session_generate: no logits; finish the tokens with "
-                "dsf_session_feed(session, NULL, 0, 0)");
-  if (Status status = decode(); !status) {
-    clear();
-    return fail(DSF_ERROR_RUN, status);
-  }
-  ids = state.gained;
-  return DSF_OK;
-}
-
-Status dsf_session::decode() {
-  if (!loop)
-    loop.emplace(*runner, drafts,
-                 schedulesDrafts ? secondsNow : DraftingLoop::Clock());
-  state.last = waiting[0];
-  int64_t before = length();
-  if (Status status = loop->step({&state}); !status)
-    return status;
-  int64_t room = model->module().max_positions - before;
-  auto last =
-      state.gained.begin() + std::min(room, int64_t(state.gained.size()));
-  auto end = std::find(state.gained.begin(), last, model->manifest().eosToken);
-  state.gained.erase(end == last ? last : end + 1, state.gained.end());
-  state.session.truncate(before + int64_t(state.gained.size()) - 1);
-  waiting = {state.gained.back()};
-  return Status();
-}
-
-Status dsf_session::truncate(int64_t newLength) {
-  std::vector<int32_t> tokens = state.session.tokens();
-  tokens.insert(tokens.end(), waiting.begin(), waiting.end());
-  int64_t computed = state.session.length();
-  int64_t kept = std::min(computed, std::max<int64_t>(newLength - 1, 0));
-  waiting.assign(tokens.begin() + kept, tokens.begin() + newLength);
-  hasLogits = false;
-  return kept < computed ? dropTokens(*runner, state.session, kept) : Status();
-}
-
-void dsf_session::clear() {
-  state.session.truncate(0);
-  waiting.clear();
-  hasLogits = false;
-}
 
 const char *dsf_version(void) { return DSFLASH_VERSION; }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <string_view>
+#include <sys/uio.h>
 #include <unistd.h>
 
 using namespace dsflash;
@@ -84,14 +85,17 @@ Status EngramStore::fetch(const TensorBuffers &buffers,
     std::vector<int64_t> rows;
     if (Status status = findRows(table, buffers, extents, rows); !status)
       return status;
-    // First all reads are started, then each is waited for.
+    // First the reads that need the disk are started, then each is waited for.
+    std::vector<Row> missing;
     for (const Plane &plane : table.planes)
       for (int64_t row : rows)
-        posix_fadvise(plane.descriptor,
-                      off_t(plane.offset + uint64_t(row) * plane.rowBytes),
-                      off_t(plane.rowBytes), POSIX_FADV_WILLNEED);
-    for (const Plane &plane : table.planes)
-      if (Status status = readRows(plane, rows); !status)
+        if (!isInMemory({&plane, row}))
+          missing.push_back({&plane, row});
+    for (const Row &row : missing)
+      posix_fadvise(row.plane->descriptor, off_t(row.offset()),
+                    off_t(row.plane->rowBytes), POSIX_FADV_WILLNEED);
+    for (const Row &row : missing)
+      if (Status status = read(row); !status)
         return status;
   }
   return Status();
@@ -131,18 +135,23 @@ Status EngramStore::findRows(const Table &table, TensorBuffers buffers,
   return Status();
 }
 
-Status EngramStore::readRows(const Plane &plane,
-                             const std::vector<int64_t> &rows) {
-  buffer.resize(plane.rowBytes);
-  for (int64_t row : rows) {
-    ssize_t count = pread(plane.descriptor, buffer.data(), buffer.size(),
-                          off_t(plane.offset + uint64_t(row) * plane.rowBytes));
-    if (count == ssize_t(buffer.size()))
-      continue;
-    return Status::error(
-        plane.path + ": row " + std::to_string(row) + " of " + plane.tensor,
-        count < 0 ? std::string("cannot read: ") + std::strerror(errno)
-                  : "the file ends before it");
-  }
-  return Status();
+ssize_t EngramStore::readInto(const Row &row, int flags) {
+  buffer.resize(row.plane->rowBytes);
+  iovec place{buffer.data(), buffer.size()};
+  return preadv2(row.plane->descriptor, &place, 1, off_t(row.offset()), flags);
+}
+
+bool EngramStore::isInMemory(const Row &row) {
+  return readInto(row, RWF_NOWAIT) == ssize_t(row.plane->rowBytes);
+}
+
+Status EngramStore::read(const Row &row) {
+  ssize_t count = readInto(row, /*flags=*/0);
+  if (count == ssize_t(row.plane->rowBytes))
+    return Status();
+  return Status::error(row.plane->path + ": row " + std::to_string(row.number) +
+                           " of " + row.plane->tensor,
+                       count < 0
+                           ? std::string("cannot read: ") + std::strerror(errno)
+                           : "the file ends before it");
 }

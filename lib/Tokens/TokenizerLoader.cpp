@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ByteAlphabet.h"
+#include "TokenizerFeatures.h"
 #include "TokenizerTables.h"
 #include "Vocabulary.h"
 #include "dsflash/Support/Json.h"
@@ -27,37 +28,12 @@ constexpr size_t kMaxTokens = size_t(1) << 19;
 /// has 40,000.
 constexpr size_t kMaxAddedBytes = size_t(1) << 17;
 
-/// A member that is there and not null, or nullptr.
-const json *find(const json &object, const char *key) {
-  if (!object.is_object())
-    return nullptr;
-  auto member = object.find(key);
-  return member == object.end() || member->is_null() ? nullptr : &*member;
-}
-
-/// The text of a member, or nothing if there is no such string.
-std::optional<std::string_view> findString(const json &object,
-                                           const char *key) {
-  const json *member = find(object, key);
-  if (!member || !member->is_string())
-    return std::nullopt;
-  return member->get_ref<const std::string &>();
-}
-
 /// A token id, or nothing.
 std::optional<int32_t> asId(const json &value) {
   if (!value.is_number_unsigned() ||
       value.get<uint64_t>() >= uint64_t(std::numeric_limits<int32_t>::max()))
     return std::nullopt;
   return value.get<int32_t>();
-}
-
-std::string element(const char *list, size_t index) {
-  return std::string(list) + "[" + std::to_string(index) + "]";
-}
-
-std::string jsonString(std::string_view text) {
-  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 } // namespace
@@ -75,10 +51,9 @@ public:
 
   Result<Tokenizer> load() {
     for (auto step :
-         {&TokenizerLoader::readAllButMerges, &TokenizerLoader::checkModel,
-          &TokenizerLoader::checkSurroundings,
-          &TokenizerLoader::readPreTokenizer, &TokenizerLoader::checkTokens,
-          &TokenizerLoader::fillBytes, &TokenizerLoader::readMerges}) {
+         {&TokenizerLoader::readAllButMerges, &TokenizerLoader::readFeatures,
+          &TokenizerLoader::checkTokens, &TokenizerLoader::fillBytes,
+          &TokenizerLoader::readMerges}) {
       (this->*step)();
       if (!status)
         return status;
@@ -91,22 +66,9 @@ private:
     status.add(where + ": " + path, why);
   }
 
-  /// A feature that changes ids and is supported only where it is off.
-  void requireOff(const std::string &path, const json &object,
-                  const char *key) {
-    const json *value = find(object, key);
-    bool isOff = !value || *value == false || *value == "";
-    if (!isOff)
-      fail(path + key, "unsupported value " + value->dump());
-  }
-
   Result<json> parse(std::vector<JsonStream> streams);
   void readAllButMerges();
-  void checkModel();
-  void checkSurroundings();
-  void readPreTokenizer();
-  void checkSplit(const std::string &path, const json &split,
-                  const char *pattern);
+  void readFeatures();
   void readToken(const std::string &spelling, const json &id);
   void readAddedToken(const json &token);
   void checkTokens();
@@ -118,7 +80,6 @@ private:
   const std::string &where;
   Status status;
   json document; ///< without tokens and merges
-  const json *model = nullptr;
   Vocabulary vocabulary, added;
   size_t mergeCount = 0;
   std::shared_ptr<Tokenizer::Tables> tables;
@@ -155,86 +116,12 @@ void TokenizerLoader::readAllButMerges() {
     status = rest.status();
 }
 
-//===----------------------------------------------------------------------===//
-// Features
-//===----------------------------------------------------------------------===//
-
-void TokenizerLoader::checkModel() {
-  model = find(document, "model");
-  if (!model)
-    return fail("model", "missing");
-  if (std::optional<std::string_view> type = findString(*model, "type");
-      type && *type != "BPE")
-    fail("model.type",
-         "unsupported model " + jsonString(*type) + ", expected BPE");
-  for (const char *key :
-       {"dropout", "unk_token", "continuing_subword_prefix",
-        "end_of_word_suffix", "byte_fallback", "ignore_merges"})
-    requireOff("model.", *model, key);
-}
-
-void TokenizerLoader::checkSurroundings() {
-  for (const char *key : {"truncation", "padding"})
-    requireOff("", document, key);
-  if (const json *normalizer = find(document, "normalizer")) {
-    const json *list = find(*normalizer, "normalizers");
-    if (findString(*normalizer, "type") != "Sequence" || !list ||
-        !list->empty())
-      fail("normalizer", "unsupported, expected none or an empty Sequence");
-  }
-  // A ByteLevel post-processor changes offsets, never ids.
-  if (const json *processor = find(document, "post_processor"))
-    if (findString(*processor, "type") != "ByteLevel")
-      fail("post_processor", "unsupported, expected none or ByteLevel");
-  const json *decoder = find(document, "decoder");
-  if (!decoder || findString(*decoder, "type") != "ByteLevel")
-    fail("decoder", "unsupported, expected ByteLevel");
-}
-
-void TokenizerLoader::readPreTokenizer() {
-  const json *preTokenizer = find(document, "pre_tokenizer");
-  std::optional<std::string_view> type;
-  if (preTokenizer)
-    type = findString(*preTokenizer, "type");
-  if (type == "ByteLevel") {
-    tables->splitRule = SplitRule::ByteLevel;
-    requireOff("pre_tokenizer.", *preTokenizer, "add_prefix_space");
-    const json *useRegex = find(*preTokenizer, "use_regex");
-    if (useRegex && *useRegex != true)
-      fail("pre_tokenizer.use_regex", "unsupported value " + useRegex->dump());
-    return;
-  }
-  const json *stages =
-      type == "Sequence" ? find(*preTokenizer, "pretokenizers") : nullptr;
-  constexpr size_t kSplits = std::size(kSplitPatterns);
-  if (!stages || !stages->is_array() || stages->size() != kSplits + 1)
-    return fail("pre_tokenizer", "unsupported, expected ByteLevel or a "
-                                 "Sequence of three Splits and ByteLevel");
-  tables->splitRule = SplitRule::ThreeSplits;
-  for (size_t i = 0; i < kSplits; ++i)
-    checkSplit(element("pre_tokenizer.pretokenizers", i), (*stages)[i],
-               kSplitPatterns[i]);
-  const json &bytes = (*stages)[kSplits];
-  std::string path = element("pre_tokenizer.pretokenizers", kSplits);
-  if (findString(bytes, "type") != "ByteLevel")
-    return fail(path + ".type", "unsupported, expected ByteLevel");
-  requireOff(path + ".", bytes, "add_prefix_space");
-  const json *useRegex = find(bytes, "use_regex");
-  if (!useRegex || *useRegex != false)
-    fail(path + ".use_regex", "unsupported, expected false");
-}
-
-void TokenizerLoader::checkSplit(const std::string &path, const json &split,
-                                 const char *pattern) {
-  if (findString(split, "type") != "Split")
-    return fail(path + ".type", "unsupported, expected Split");
-  if (findString(split, "behavior") != "Isolated")
-    fail(path + ".behavior", "unsupported, expected Isolated");
-  requireOff(path + ".", split, "invert");
-  const json *kind = find(split, "pattern");
-  if (!kind || findString(*kind, "Regex") != pattern)
-    fail(path + ".pattern",
-         "unsupported, expected the Regex " + jsonString(pattern));
+void TokenizerLoader::readFeatures() {
+  Result<SplitRule> rule = checkTokenizerFeatures(document, where);
+  if (rule)
+    tables->splitRule = *rule;
+  else
+    status = rule.status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,7 +149,7 @@ void TokenizerLoader::readAddedToken(const json &token) {
   if (!id)
     return fail(path + ".id", "expected a token id");
   for (const char *key : {"single_word", "lstrip", "rstrip"})
-    requireOff(path + ".", token, key);
+    requireOff(status, where + ": " + path + ".", token, key);
   if (added.bytes() + content->size() > kMaxAddedBytes)
     return fail(path + ".content", "added tokens are longer than " +
                                        std::to_string(kMaxAddedBytes) +
@@ -272,7 +159,7 @@ void TokenizerLoader::readAddedToken(const json &token) {
 
 /// Compares tokens and added tokens with each other.
 void TokenizerLoader::checkTokens() {
-  if (!find(*model, "vocab"))
+  if (!find(document["model"], "vocab"))
     return fail("model.vocab", "expected an object of ids");
   if (std::optional<size_t> twice = vocabulary.index())
     return fail("model.vocab[" + jsonString(vocabulary.spelling(*twice)) + "]",
@@ -353,7 +240,7 @@ void TokenizerLoader::fillBytes() {
 //===----------------------------------------------------------------------===//
 
 void TokenizerLoader::readMerges() {
-  if (!find(*model, "merges"))
+  if (!find(document["model"], "merges"))
     return fail("model.merges", "expected a list");
   std::array<int32_t, 256> byteIds;
   for (int byte = 0; byte < 256; ++byte) {

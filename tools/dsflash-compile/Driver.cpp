@@ -21,6 +21,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include <filesystem>
 #include <iostream>
 
@@ -139,6 +140,14 @@ bool Driver::checkTokenizer() {
   return false;
 }
 
+static std::unique_ptr<llvm::MemoryBuffer> readFile(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (buffer)
+    return std::move(*buffer);
+  reportError(path + ": cannot open: " + buffer.getError().message());
+  return nullptr;
+}
+
 bool Driver::read() {
   if (startsBefore(Stage::DSFlash)) {
     auto readText = [&](TimingScope &) {
@@ -159,7 +168,12 @@ bool Driver::read() {
 }
 
 bool Driver::readModule() {
-  module = parseSourceFile<ModuleOp>(options.input, &context);
+  std::unique_ptr<llvm::MemoryBuffer> text = readFile(options.input);
+  if (!text)
+    return false;
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
+  module = parseSourceFile<ModuleOp>(sources, &context);
   return module && (options.function.empty() || exportFunction());
 }
 
@@ -170,13 +184,10 @@ bool Driver::exportFunction() {
 }
 
 bool Driver::readLLVM() {
-  auto buffer = llvm::MemoryBuffer::getFile(options.input, /*IsText=*/true);
-  if (!buffer) {
-    reportError(options.input + ": " + buffer.getError().message());
-    return false;
-  }
-  llvmText = (*buffer)->getBuffer().str();
-  return true;
+  std::unique_ptr<llvm::MemoryBuffer> text = readFile(options.input);
+  if (text)
+    llvmText = text->getBuffer().str();
+  return text != nullptr;
 }
 
 std::string Driver::getNumerics() {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace dsflash {
@@ -29,9 +30,9 @@ public:
   EngramStore(const EngramStore &) = delete;
   EngramStore &operator=(const EngramStore &) = delete;
 
-  /// Reads the rows that a call with these buffers and extents will use, all of
-  /// them in flight at once. Errors name file, table and row: a read that
-  /// fails, a file that ends before the row.
+  /// Brings the rows that a call with these buffers and extents will use into
+  /// memory, all reads in flight at once. Errors name file, table and row: a
+  /// read that fails, a file that ends before the row.
   Status fetch(const TensorBuffers &buffers, const CallExtents &extents);
 
 private:
@@ -50,12 +51,24 @@ private:
     std::vector<Plane> planes;
   };
 
+  struct Row {
+    const Plane *plane = nullptr;
+    int64_t number = 0;
+
+    uint64_t offset() const {
+      return plane->offset + uint64_t(number) * plane->rowBytes;
+    }
+  };
+
   explicit EngramStore(const Model &model) : model(model) {}
   Status addTable(const dsf_entry &entry, const std::string &layer);
   Status addPlane(Table &table, const std::string &tensor, int64_t rows);
   Status findRows(const Table &table, TensorBuffers buffers,
                   const CallExtents &extents, std::vector<int64_t> &rows);
-  Status readRows(const Plane &plane, const std::vector<int64_t> &rows);
+  ssize_t readInto(const Row &row, int flags);
+  /// Whether a row can be read without the disk.
+  bool isInMemory(const Row &row);
+  Status read(const Row &row);
 
   const Model &model;
   std::vector<Table> tables;

@@ -8,6 +8,7 @@ import pty
 import select
 import signal
 import sys
+import threading
 import time
 
 RUN = [*sys.argv[1:], "--chat", "--no-think", "--ignore-eos", "-n", "60000"]
@@ -19,6 +20,7 @@ class Terminal:
     def __init__(self, command):
         self.child, self.file = pty.fork()
         if self.child == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it
             os.execvp(command[0], command)
 
     def read(self, isEnough):
@@ -34,13 +36,17 @@ class Terminal:
         os.write(self.file, text)
 
     def end(self):
-        """Exit code, or the negative signal."""
+        """Exit code, or the negative signal; that of an alarm if the program goes on."""
+        alarm = threading.Timer(SECONDS, os.kill, (self.child, signal.SIGALRM))
+        alarm.start()
         try:
             while os.read(self.file, 4096):
                 pass
         except OSError:
             pass  # the other side is closed
-        return os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+        code = os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+        alarm.cancel()
+        return code
 
 
 def reply(chat, question):
