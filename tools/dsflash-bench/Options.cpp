@@ -212,47 +212,6 @@ private:
         ->check(CLI::PositiveNumber);
   }
 
-  void addCompileOptions(CLI::App &command) {
-    CompileBenchOptions &compile = options.compile;
-    command
-        .add_option("CHECKPOINT", compile.checkpoint,
-                    "Checkpoint folder or config.json")
-        ->required();
-    command
-        .add_option("OPTIONS", compile.flags,
-                    "Options of dsflash-compile, behind --")
-        ->type_name("");
-    command
-        .add_option("--repeat", compile.repeat,
-                    "Runs without and with a filled cache")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
-  }
-
-  void addComparisonOptions(CLI::App &command) {
-    ComparisonOptions &compare = options.comparison;
-    command
-        .add_option("A", compare.models[0],
-                    "Compiled model, a folder *.dsflash")
-        ->required();
-    command.add_option("B", compare.models[1], "The other one")->required();
-    addRunOptions(command, compare.weights, compare.generate);
-    CLI::Option *count =
-        command
-            .add_option("--prompt-tokens", compare.promptTokens,
-                        "Random tokens of the prompt")
-            ->capture_default_str()
-            ->check(CLI::PositiveNumber);
-    command
-        .add_option("--tokens", compare.tokens,
-                    "The prompt, a JSON list of ids, instead")
-        ->type_name("F.json")
-        ->excludes(count);
-    command.add_option("--rounds", compare.rounds, "Times that both are run")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
-  }
-
   CLI::App app{"Measures this machine and compiled models.", "dsflash-bench"};
   Options options;
 };
