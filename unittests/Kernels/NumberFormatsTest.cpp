@@ -2,6 +2,7 @@
 
 #include "Jit.h"
 #include "dsflash/ABI/QuantFormats.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <cmath>
 #include <gtest/gtest.h>
@@ -186,6 +187,59 @@ TEST(NumberFormats, RoundToBF16) {
       ASSERT_TRUE(sameValue(rounded[i], dsf_bf16_round(inputs[i])))
           << name << " of " << inputs[i];
   }
+}
+
+/// The nearest bf16 of an integer, ties to even, in one step.
+uint16_t integerToBF16(int64_t value) {
+  if (value == 0)
+    return 0;
+  double unit = std::ldexp(1.0, std::ilogb(double(value)) - 7);
+  double rounded = std::nearbyint(double(value) / unit) * unit;
+  return uint16_t(dsf_f32_bits(float(rounded)) >> 16);
+}
+
+// Case 35: signs, and values between two of bf16.
+TEST(NumberFormats, IntegersToBF16) {
+  std::vector<int32_t> inputs = {0, 1, -1, 127, -128, 255, 257, 258, 259};
+  for (int bit = 0; bit < 32; ++bit)
+    for (int64_t near : {-1, 0, 1})
+      for (int64_t sign : {-1, 1})
+        inputs.push_back(int32_t(sign * ((int64_t(1) << bit) + near)));
+  std::mt19937 random(35);
+  while (inputs.size() < 512 || inputs.size() % 16)
+    inputs.push_back(int32_t(random()) >> (random() % 24));
+  auto i32 = [](mlir::Builder &b) -> Type { return b.getI32Type(); };
+  auto i16 = [](mlir::Builder &b) -> Type { return b.getI16Type(); };
+  for (unsigned bits : {1u, 8u, 16u, 32u})
+    for (bool isSigned : {true, false}) {
+      auto make = [&](KernelBuilder &b, Value in) -> Value {
+        auto like = [&](Type element) -> Type {
+          auto vector = mlir::dyn_cast<mlir::VectorType>(in.getType());
+          return vector ? vector.clone(element) : element;
+        };
+        Value narrow = bits == 32 ? in
+                                  : mlir::arith::TruncIOp::create(
+                                        b, like(b.getIntegerType(bits)), in);
+        Type bf16 = like(b.getBF16Type());
+        Value value =
+            isSigned
+                ? mlir::arith::SIToFPOp::create(b, bf16, narrow).getResult()
+                : mlir::arith::UIToFPOp::create(b, bf16, narrow).getResult();
+        return mlir::arith::BitcastOp::create(b, like(b.getI16Type()), value);
+      };
+      Conversion<int32_t, uint16_t> conversion(i32, i16, make);
+      for (const char *name : {"scalar", "vector"}) {
+        std::vector<uint16_t> got = conversion.run(name, inputs);
+        for (size_t i = 0; i < inputs.size(); ++i) {
+          uint64_t mask = (uint64_t(1) << bits) - 1;
+          int64_t value = int64_t(uint64_t(inputs[i]) & mask);
+          if (isSigned && value >> (bits - 1))
+            value -= int64_t(mask) + 1;
+          ASSERT_EQ(got[i], integerToBF16(value))
+              << name << ", " << value << " of i" << bits;
+        }
+      }
+    }
 }
 
 TEST(NumberFormats, DecodeBF16) {
