@@ -39,23 +39,27 @@ static std::string findInPythonPackages() {
   return found;
 }
 
+/// A path as it is, a name from PATH; empty: no such program.
+static std::string findProgram(StringRef name) {
+  auto path = llvm::sys::findProgramByName(name);
+  return path && llvm::sys::fs::can_execute(*path) ? *path : "";
+}
+
 llvm::Expected<std::string> mlir::dsflash::findPtxas(StringRef wanted) {
   if (!wanted.empty()) {
-    auto path = llvm::sys::findProgramByName(wanted);
-    if (path)
-      return *path;
-    return makeError("no program '" + wanted +
-                     "': " + path.getError().message());
+    std::string path = findProgram(wanted);
+    if (path.empty())
+      return makeError("no program '" + wanted + "'");
+    return path;
   }
   std::string toolkit = getVariable("CUDA_HOME");
   for (const std::string &candidate :
        {getVariable("DSFLASH_PTXAS"), std::string("ptxas"),
         toolkit.empty() ? "" : joinPath(toolkit), joinPath("/usr/local/cuda"),
         findInPythonPackages()}) {
-    if (candidate.empty())
-      continue;
-    if (auto path = llvm::sys::findProgramByName(candidate))
-      return *path;
+    std::string path = candidate.empty() ? "" : findProgram(candidate);
+    if (!path.empty())
+      return path;
   }
   return makeError("no ptxas in DSFLASH_PTXAS, PATH, CUDA_HOME, "
                    "/usr/local/cuda or a Python package; the package "

@@ -27,7 +27,7 @@
 
 // Two architectures and, by a program that copies the PTX, a cubin of each.
 // BOTH:      @dsf.ptx.sm_80({{.*}}.target sm_80
-// BOTH:      @dsf.cubin.sm_80({{.*}}.target sm_80{{.*}}{alignment = 64 : i64}
+// BOTH:      @dsf.cubin.sm_80({{.*}}.target sm_80{{.*}}alignment = 64 : i64
 // BOTH:      @dsf.ptx.sm_90a({{.*}}.target sm_90a
 // BOTH:      @dsf.cubin.sm_90a({{.*}}.target sm_90a
 // BOTH:      @dsf.device_codes() {{.*}} : !llvm.array<2 x struct<(ptr, ptr, ptr, i64)>>

@@ -381,9 +381,13 @@ private:
     Value folded = arith::OrIOp::create(
         b, arith::AndIOp::create(b, x, constant(~0x1ff)),
         arith::SelectOp::create(b, any, constant(0x100), constant(0)));
-    Value shifted = arith::AddIOp::create(b, x, constant(1 << 24));
+    // Of signed numbers -2^24 to 2^24, in one unsigned comparison.
+    constexpr bool isSigned = std::is_same_v<OpTy, arith::SIToFPOp>;
+    Value shifted =
+        isSigned ? arith::AddIOp::create(b, x, constant(1 << 24)).getResult()
+                 : x;
     Value isSmall = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, shifted,
-                                          constant(1 << 25));
+                                          constant(1 << (isSigned ? 25 : 24)));
     return arith::SelectOp::create(b, isSmall, x, folded);
   }
 };

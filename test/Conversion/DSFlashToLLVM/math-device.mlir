@@ -45,3 +45,13 @@ func.func @large(%x: i32) -> bf16 {
   %0 = arith.sitofp %x : i32 to bf16
   return %0 : bf16
 }
+
+// Numbers near 2^32 are large, not small and negative.
+// CHECK-LABEL: func.func @unsigned
+// CHECK-SAME:  %[[X:.*]]: i32
+// CHECK:       %[[BOUND:.*]] = arith.constant 16777216 : i32
+// CHECK:       arith.cmpi ult, %[[X]], %[[BOUND]]
+func.func @unsigned(%x: i32) -> bf16 {
+  %0 = arith.uitofp %x : i32 to bf16
+  return %0 : bf16
+}
