@@ -3,6 +3,7 @@
 #include "Fuzz.h"
 
 #include "dsflash/InitAll.h"
+#include "dsflash/Support/Hash.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -32,7 +33,7 @@ static DialectRegistry makeRegistry() {
   return registry;
 }
 
-/// The length of a text chooses the pass that it goes through.
+/// A checksum of the text chooses the pass that it goes through.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const DialectRegistry registry = makeRegistry();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -44,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!module)
     return 0;
   auto passes = PassManager::on<ModuleOp>(&context);
-  StringRef pass = kPasses[size % std::size(kPasses)];
+  StringRef pass =
+      kPasses[::dsflash::Hash().add(text).digest() % std::size(kPasses)];
   ::dsflash::fuzz::require(succeeded(parsePassPipeline(pass, passes)),
                            "every pass is registered");
   if (succeeded(passes.run(*module)))
