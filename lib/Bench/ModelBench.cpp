@@ -51,9 +51,9 @@ public:
     result.firstTokenSeconds = watch.seconds();
 
     result.limits = measureLimits(options.threads);
-    if (Status status = readAndForget(
-            *loaded.runner,
-            std::min(options.promptTokens, RandomSequence::kChunk));
+    if (Status status =
+            readAndForget(*loaded.runner, std::min(options.promptTokens,
+                                                   RandomSequence::kChunk));
         !status)
       return status;
     for (int64_t context : options.contexts)
@@ -85,9 +85,9 @@ private:
   }
 
   Status checkPrefills() const {
-    bool needsPhases = std::any_of(
-        options.prefills.begin(), options.prefills.end(),
-        [](Prefill prefill) { return prefill != Prefill::Full; });
+    bool needsPhases =
+        std::any_of(options.prefills.begin(), options.prefills.end(),
+                    [](Prefill prefill) { return prefill != Prefill::Full; });
     return needsPhases && !loaded.runner->hasPhases()
                ? Status::error("prefill", "the model has no phases; use full")
                : Status();

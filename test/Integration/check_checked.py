@@ -125,9 +125,7 @@ def emit(tools, model, stage):
     return tools.command("dsflash-compile", model, "--checked", f"--emit={stage}").stdout.decode()
 
 
-def check_poison(tools, full, report, tokens):
-    checked = tools.compile(full, "poison-checked", "--checked")
-    plain = tools.compile(full, "poison-plain", "--unchecked")
+def check_poison(tools, full, checked, plain, report, tokens):
     norm = poisoned(tools, full, "layers.2.attn.q_norm.weight")
     expect(tools, report, checked, norm, tokens, "layers.2.attn.q_norm: position 0: NaN in result")
     expect(tools, report, plain, norm, tokens, f"sequence 0, position 29: the logit of token 0 is {HINT}")
@@ -140,10 +138,9 @@ def check_poison(tools, full, report, tokens):
            "mtp.1.attn_norm: position 30: NaN in result", ["--draft=5", "-n", 4])
 
 
-def check_index_keys(tools, full, report, tokens):
+def check_index_keys(tools, full, checked, plain, report, tokens):
     """NaN in index keys (CASES: NaN scores): ids stay in range and apart; a checked model says where it came from."""
     keys = poisoned(tools, full, "layers.1.attn.indexer.k_norm.weight")
-    plain = tools.compile(full, "keys-plain", "--numerics=ideal", "--probes", "--unchecked")
     trace = tools.work / "keys.safetensors"
     tools.command("dsflash-run", plain, "--weights", keys, "--tokens", tokens, "-n", 0, "--draft=off", "--prefill=full",
                   "--trace", trace)
@@ -152,7 +149,6 @@ def check_index_keys(tools, full, report, tokens):
             good = all((row >= -1).all() and (row < i + 1).all() and len(set(row[row >= 0])) == (row >= 0).sum()
                        for i, row in enumerate(rows))
             report.check(good, f"NaN in index keys: {name} has ids of its range, each once")
-    checked = tools.compile(full, "keys-checked", "--numerics=ideal", "--checked")
     expect(tools, report, checked, keys, tokens, "layers.1.attn.indexer.k_norm: position 0: NaN in result")
 
 
@@ -165,7 +161,8 @@ def check_ids(tools, goldens, report, tokens):
                "layers.4.attn.csa2: position 0: row 300 outside [0, 1)")]
     for i, (model, function, name, value, message) in enumerate(faults):
         text = plant_id(emit(tools, goldens / model, "phases"), function, name, value)
-        expect(tools, report, compile_text(tools, "phases", f"ids{i}", text), goldens / model, tokens, message)
+        expect(tools, report, compile_text(tools, "phases", f"ids{i}", text), goldens / model, tokens, message,
+               ["--prefill=full"])
 
 
 def check_ring(tools, window, report, tokens):
@@ -192,8 +189,10 @@ def main():
         sys.exit(report.failed > 0)
     tokens = tools.work / "tokens.json"
     tokens.write_text(json.dumps([(7 * i + 3) % 256 for i in range(30)]))
-    check_poison(tools, goldens / "full", report, tokens)
-    check_index_keys(tools, goldens / "full", report, tokens)
+    full = goldens / "full"
+    checked, plain = tools.compile(full, "checked", "--checked"), tools.compile(full, "plain", "--unchecked", "--probes")
+    check_poison(tools, full, checked, plain, report, tokens)
+    check_index_keys(tools, full, checked, plain, report, tokens)
     check_ids(tools, goldens, report, tokens)
     check_ring(tools, goldens / "window", report, tokens)
     sys.exit(report.failed > 0)

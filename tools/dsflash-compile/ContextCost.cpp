@@ -19,17 +19,17 @@ static int64_t getColumns(Value table) {
 static void addAttention(CSA2Op op, ContextCost &cost) {
   int64_t window = std::min<int64_t>(cost.tokens, op.getSlidingWindow());
   int64_t selected = 0;
-  if (GlobalKVType rows = op.getGlobalKv() ? op.getGlobalKv().getType()
-                                           : GlobalKVType()) {
-    selected = std::min(getColumns(op.getSelection()),
-                        cost.tokens / rows.getRatio());
+  if (GlobalKVType rows =
+          op.getGlobalKv() ? op.getGlobalKv().getType() : GlobalKVType()) {
+    selected =
+        std::min(getColumns(op.getSelection()), cost.tokens / rows.getRatio());
     cost.globalBytes += double(selected) * getRowBytes(rows);
   }
   WindowType ring = op.getWindow().getType();
   cost.windowBytes += double(window) * getRowBytes(ring);
   // Scores and values.
-  cost.attentionFlops += 4.0 * double(window + selected) *
-                         double(op.getHeads() * ring.getDim());
+  cost.attentionFlops +=
+      4.0 * double(window + selected) * double(op.getHeads() * ring.getDim());
 }
 
 static void addIndexer(IndexerOp op, ContextCost &cost) {
@@ -42,9 +42,8 @@ static void addIndexer(IndexerOp op, ContextCost &cost) {
   (candidates ? cost.candidateBytes : cost.scannedBytes) +=
       double(rows) * getRowBytes(keys);
   // A dot product and its weighted sum, for each head.
-  cost.indexFlops +=
-      double(rows) * double(getColumns(op.getWeights())) *
-      double(2 * keys.getDim() + 2);
+  cost.indexFlops += double(rows) * double(getColumns(op.getWeights())) *
+                     double(2 * keys.getDim() + 2);
 }
 
 static void addFunction(func::FuncOp function, ContextCost &cost) {
@@ -66,8 +65,7 @@ static int64_t getMaxPositions(func::FuncOp entry) {
   for (Type type : entry.getArgumentTypes()) {
     auto state = dyn_cast<StateTypeInterface>(type);
     if (state && state.getPositionsPerRow())
-      most =
-          std::min(most, state.getRowCount() * state.getPositionsPerRow());
+      most = std::min(most, state.getRowCount() * state.getPositionsPerRow());
   }
   return most;
 }

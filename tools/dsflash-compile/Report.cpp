@@ -187,9 +187,12 @@ static CallWork countWork(func::FuncOp entry, int64_t rows, int64_t outputs) {
 static constexpr struct {
   const char *phase, *entry;
   int64_t outputs;
-} kCalls[] = {{"decode", "forward", 1},       {"full prefill", "forward", 0},
-              {"prompt", "prompt", 0},        {"exact tail", "tail", 1},
-              {"bounded tail", "bounded_tail", 1}, {"replay", "replay", 0}};
+} kCalls[] = {{"decode", "forward", 1},
+              {"full prefill", "forward", 0},
+              {"prompt", "prompt", 0},
+              {"exact tail", "tail", 1},
+              {"bounded tail", "bounded_tail", 1},
+              {"replay", "replay", 0}};
 
 static ordered_json describePhases(ModuleOp module) {
   ordered_json phases = ordered_json::array();
@@ -200,12 +203,12 @@ static ordered_json describePhases(ModuleOp module) {
     int64_t last = getInteger(entry, lastRowsAttrName);
     int64_t rows = last ? last : outputs ? 1 : kChunk;
     CallWork work = countWork(entry, rows, outputs);
-    phases.push_back({{"phase", phase},
-                      {"entry", name},
-                      {"rows", rows},
-                      {"flops", int64_t(work.flops)},
-                      {"active_parameters",
-                       int64_t(work.flops / 2 / double(rows))}});
+    phases.push_back(
+        {{"phase", phase},
+         {"entry", name},
+         {"rows", rows},
+         {"flops", int64_t(work.flops)},
+         {"active_parameters", int64_t(work.flops / 2 / double(rows))}});
   }
   return phases;
 }
@@ -226,18 +229,17 @@ static void describeContexts(ModuleOp module,
     return;
   CallWork step = countWork(entry, 1, 1);
   for (const ContextCost &cost : costs)
-    contexts.push_back(
-        {{"tokens", cost.tokens},
-         {"flops_products", int64_t(step.flops)},
-         {"flops_attention", int64_t(cost.attentionFlops)},
-         {"flops_index", int64_t(cost.indexFlops)},
-         {"rows_scanned", cost.scannedRows},
-         {"rows_in_candidates", cost.candidateRows},
-         {"bytes_weights", int64_t(step.weightBytes)},
-         {"bytes_window", int64_t(cost.windowBytes)},
-         {"bytes_global_kv", int64_t(cost.globalBytes)},
-         {"bytes_candidate_keys", int64_t(cost.candidateBytes)},
-         {"bytes_scanned_keys", int64_t(cost.scannedBytes)}});
+    contexts.push_back({{"tokens", cost.tokens},
+                        {"flops_products", int64_t(step.flops)},
+                        {"flops_attention", int64_t(cost.attentionFlops)},
+                        {"flops_index", int64_t(cost.indexFlops)},
+                        {"rows_scanned", cost.scannedRows},
+                        {"rows_in_candidates", cost.candidateRows},
+                        {"bytes_weights", int64_t(step.weightBytes)},
+                        {"bytes_window", int64_t(cost.windowBytes)},
+                        {"bytes_global_kv", int64_t(cost.globalBytes)},
+                        {"bytes_candidate_keys", int64_t(cost.candidateBytes)},
+                        {"bytes_scanned_keys", int64_t(cost.scannedBytes)}});
   auto getGrowth = [&](double scoreCost) {
     return getFlops(contexts.back(), scoreCost) /
            getFlops(contexts.front(), scoreCost);
