@@ -6,6 +6,8 @@
 #include "LoadedModel.h"
 #include "dsflash/Support/Json.h"
 
+#include <algorithm>
+
 using namespace dsflash;
 using nlohmann::json;
 

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CallOrder.h"
-#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
+#include "LayerVariants.h"
 #include "dsflash/Transforms/AttributeNames.h"
 #include "dsflash/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -76,11 +76,6 @@ struct RowPositions {
   Value table, rows;
 };
 } // namespace
-
-static bool hasRows(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getRank() > 0 && type.isDynamicDim(0);
-}
 
 /// Those of the first operand that has rows, and so on; the arguments of the
 /// function have the positions of its table, rows that were gathered their own.
