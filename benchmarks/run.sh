@@ -25,12 +25,24 @@ echo "== models/mid"
 "$bin/dsflash-bench" model "$work/mid.dsflash" --context 0,1024 \
   --json "$work/model.json"
 echo
+echo "== models/mid, prompts in phases"
+"$bin/dsflash-bench" model "$work/mid.dsflash" --prompt-tokens 8192 \
+  --prefill full,exact,bounded --generate 8 --json "$work/prefill.json"
+echo
+echo "== models/mid, up to a million tokens"
+"$bin/dsflash-bench" model "$work/mid.dsflash" --pretend \
+  --context 4096,65536,1048576 --report "$work/report.json" --generate 8 \
+  --json "$work/contexts.json"
+echo
 echo "== models/mid, kernel by kernel"
 "$bin/dsflash-bench" kernels "$work/mid.dsflash" --report "$work/report.json" \
   --json "$work/kernels.json"
 echo
 echo "== models/nano"
 "$bin/dsflash-bench" model "$work/nano.dsflash" --json "$work/nano.json"
+echo
+echo "== models/nano, bounded prefill beside exact"
+"$root/benchmarks/bounded_prefill.py" "$work" "$bin"
 echo
 echo "== tokenizer"
 "$root/benchmarks/tokenizer_peer.py" "$work" "$(dirname "$bin")"

@@ -2,7 +2,7 @@
 
 #include "dsflash/Bench/KernelBench.h"
 #include "Format.h"
-#include "KernelNames.h"
+#include "LaunchTimes.h"
 #include "LoadedModel.h"
 #include "dsflash/Support/Json.h"
 
@@ -19,49 +19,6 @@ namespace {
 constexpr int64_t kPrompt = RandomSequence::kChunk;
 /// Kernels below this part of a phase share a row of the table.
 constexpr double kSmallPart = 0.003;
-
-/// Sums up the launches of a part of the run.
-class LaunchTimes {
-public:
-  explicit LaunchTimes(ThreadPool &pool) : pool(pool) {
-    pool.setRunObserver([this](dsf_task task, double seconds) {
-      Total &total = totals[task];
-      ++total.count;
-      total.seconds += seconds;
-    });
-  }
-  LaunchTimes(const LaunchTimes &) = delete;
-  LaunchTimes &operator=(const LaunchTimes &) = delete;
-  ~LaunchTimes() { pool.setRunObserver({}); }
-
-  /// One of `repeats` equal parts, slowest kernel first.
-  std::vector<KernelTime> kernels(const char *phase, int64_t repeats,
-                                  KernelNames &names) const {
-    std::vector<KernelTime> result;
-    for (const auto &[task, total] : totals) {
-      KernelTime kernel;
-      kernel.name = names.name(task);
-      kernel.phase = phase;
-      kernel.count = total.count / repeats;
-      kernel.seconds = total.seconds / double(repeats);
-      result.push_back(std::move(kernel));
-    }
-    std::sort(result.begin(), result.end(),
-              [](const KernelTime &a, const KernelTime &b) {
-                return a.seconds > b.seconds;
-              });
-    return result;
-  }
-
-private:
-  struct Total {
-    int64_t count = 0;
-    double seconds = 0;
-  };
-
-  ThreadPool &pool;
-  std::map<dsf_task, Total> totals;
-};
 
 /// What all launches of a kernel in a phase have to do.
 struct Work {

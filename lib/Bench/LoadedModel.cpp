@@ -5,6 +5,7 @@
 #include "dsflash/Runtime/Sampler.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace dsflash;
 
@@ -69,18 +70,45 @@ std::vector<int32_t> dsflash::randomTokens(std::mt19937_64 &random,
   return ids;
 }
 
-Status RandomSequence::read(int64_t count) {
-  return read(randomTokens(random, count, vocab()));
+Status RandomSequence::read(int64_t count, Prefill prefill) {
+  return read(randomTokens(random, count, vocab()), prefill);
 }
 
-Status RandomSequence::read(const std::vector<int32_t> &ids) {
+Status RandomSequence::read(const std::vector<int32_t> &ids, Prefill prefill) {
   for (size_t next = 0; next < ids.size();) {
     size_t end = std::min(ids.size(), next + size_t(kChunk));
-    if (Status status = forward({&ids[next], &ids[end]}, end == ids.size());
-        !status)
+    Status status = prefill == Prefill::Full
+                        ? forward({&ids[next], &ids[end]}, end == ids.size())
+                        : runner.prompt({{&sessions.front(), &ids[next],
+                                          int64_t(end - next)}},
+                                        prefill);
+    if (!status)
       return status;
     next = end;
   }
+  if (prefill == Prefill::Full || ids.empty())
+    return {};
+  Status status = runner.tail({&sessions.front()}, prefill);
+  return status ? checkOutputs() : status;
+}
+
+Status RandomSequence::pretend(int64_t count) {
+  if (Status status = read(kChunk); !status)
+    return status;
+  Session &session = sessions.front();
+  const dsf_module &module = runner.model().module();
+  for (int64_t i = 0; i < module.state_count; ++i) {
+    const dsf_state &plane = module.states[i];
+    if (plane.positions_per_row == 0)
+      continue;
+    char *rows = session.plane(plane);
+    int64_t have = usedRows(plane, kChunk) * plane.row_bytes,
+            wanted = usedRows(plane, count) * plane.row_bytes;
+    for (int64_t done = have; done < wanted; done += have)
+      std::memcpy(rows + done, rows, size_t(std::min(have, wanted - done)));
+  }
+  session.append(randomTokens(random, count - kChunk, vocab()).data(),
+                 count - kChunk);
   return {};
 }
 

@@ -65,9 +65,15 @@ public:
   int64_t length() const { return sessions.front().length(); }
 
   /// Reads these tokens; the last one gets logits.
-  Status read(const std::vector<int32_t> &ids);
+  Status read(const std::vector<int32_t> &ids,
+              Prefill prefill = Prefill::Full);
   /// Reads `count` random tokens; the last one gets logits.
-  Status read(int64_t count);
+  Status read(int64_t count, Prefill prefill = Prefill::Full);
+  /// Reads one chunk and repeats its rows in the state until there are `count`
+  /// positions. The state must be in the host's memory.
+  Status pretend(int64_t count);
+  /// Of the first session.
+  int64_t residentBytes() const { return sessions.front().residentBytes(); }
   /// Goes on as so many sequences, each with a random token of its own.
   Status fork(int64_t count);
   /// Computes the best token behind the last logits of every sequence.

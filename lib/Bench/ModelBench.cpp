@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 
 using namespace dsflash;
@@ -41,6 +42,7 @@ public:
       return opened.status();
     loaded = std::move(*opened);
     Status faults = checkLengths();
+    faults.add(checkPrefills());
     faults.add(readConfig());
     if (!faults)
       return faults;
@@ -49,12 +51,15 @@ public:
     result.firstTokenSeconds = watch.seconds();
 
     result.limits = measureLimits(options.threads);
-    if (Status status = readAndForget(*loaded.runner, options.promptTokens);
+    if (Status status =
+            readAndForget(*loaded.runner, std::min(options.promptTokens,
+                                                   RandomSequence::kChunk));
         !status)
       return status;
     for (int64_t context : options.contexts)
-      if (Status status = measure(context); !status)
-        return status;
+      for (Prefill prefill : options.prefills)
+        if (Status status = measure(context, prefill); !status)
+          return status;
     return std::move(result);
   }
 
@@ -79,7 +84,16 @@ private:
     return faults;
   }
 
-  Status measure(int64_t context) {
+  Status checkPrefills() const {
+    bool needsPhases =
+        std::any_of(options.prefills.begin(), options.prefills.end(),
+                    [](Prefill prefill) { return prefill != Prefill::Full; });
+    return needsPhases && !loaded.runner->hasPhases()
+               ? Status::error("prefill", "the model has no phases; use full")
+               : Status();
+  }
+
+  Status measure(int64_t context, Prefill prefill) {
     Result<RandomSequence> sequence = RandomSequence::create(*loaded.runner);
     if (!sequence)
       return sequence.status();
@@ -87,15 +101,17 @@ private:
       return status;
 
     Stopwatch prompt;
-    if (Status status = sequence->read(options.promptTokens); !status)
+    if (Status status = sequence->read(options.promptTokens, prefill); !status)
       return status;
     double promptSpeed = double(options.promptTokens) / prompt.seconds();
 
     Result<double> step = medianStep(*sequence);
     if (!step)
       return step.status();
-    result.speeds.push_back({context, promptSpeed, 1 / *step});
+    result.speeds.push_back({context, promptSpeed, 1 / *step, prefill});
     noteMemory(sequence->length());
+    if (prefill != options.prefills.front())
+      return {};
     for (int64_t count : options.sequences)
       if (Status status = measureBatch(context, count, 1 / *step); !status)
         return status;
@@ -166,20 +182,35 @@ TokenWork dsflash::tokenWork(const ModelConfig &config) {
   return work;
 }
 
-double ModelBench::promptFraction(const Speed &speed) const {
+std::optional<double> ModelBench::promptFraction(const Speed &speed) const {
+  if (speed.prefill != Prefill::Full)
+    return std::nullopt;
   return 2 * work.promptProducts * speed.prompt / limits.fp32;
+}
+
+std::optional<double> ModelBench::partOfFull(const Speed &speed) const {
+  for (const Speed &other : speeds)
+    if (other.context == speed.context && other.prefill == Prefill::Full)
+      return other.prompt / speed.prompt;
+  return std::nullopt;
 }
 
 double ModelBench::generateFraction(const Speed &speed) const {
   return work.weightBytes * speed.generate / limits.memory;
 }
 
+static json orNull(std::optional<double> value) {
+  return value ? json(*value) : json(nullptr);
+}
+
 json ModelBench::json() const {
   nlohmann::json rows = nlohmann::json::array();
   for (const Speed &speed : speeds)
     rows.push_back({{"context", speed.context},
+                    {"prefill", prefillName(speed.prefill)},
                     {"prompt_tokens_s", speed.prompt},
-                    {"prompt_fraction", promptFraction(speed)},
+                    {"prompt_fraction", orNull(promptFraction(speed))},
+                    {"prompt_part_of_full", orNull(partOfFull(speed))},
                     {"generate_tokens_s", speed.generate},
                     {"fraction", generateFraction(speed)}});
   nlohmann::json sideBySide = nlohmann::json::array();
@@ -200,18 +231,28 @@ json ModelBench::json() const {
             {"session", memory.session}}}};
 }
 
+static std::string fractionText(std::optional<double> fraction) {
+  std::string text;
+  if (fraction)
+    appendFormat(text, "%.2f", *fraction);
+  return text.empty() ? "-" : text;
+}
+
 std::string ModelBench::table() const {
   std::string text = limits.table();
   appendFormat(text,
                "a token reads %.1f MB of weights, a prompt token needs %.3f "
                "GFLOP\n",
                work.weightBytes / 1e6, 2 * work.promptProducts / 1e9);
-  appendFormat(text, "%10s %15s %10s %17s %10s\n", "context", "prompt tokens/s",
-               "of fp32", "generate tokens/s", "of memory");
+  appendFormat(text, "%10s %8s %15s %10s %10s %17s %10s\n", "context",
+               "prefill", "prompt tokens/s", "of fp32", "of full",
+               "generate tokens/s", "of memory");
   for (const Speed &speed : speeds)
-    appendFormat(text, "%10lld %15.1f %10.2f %17.2f %10.2f\n",
-                 static_cast<long long>(speed.context), speed.prompt,
-                 promptFraction(speed), speed.generate,
+    appendFormat(text, "%10lld %8s %15.1f %10s %10s %17.2f %10.2f\n",
+                 static_cast<long long>(speed.context),
+                 prefillName(speed.prefill), speed.prompt,
+                 fractionText(promptFraction(speed)).c_str(),
+                 fractionText(partOfFull(speed)).c_str(), speed.generate,
                  generateFraction(speed));
   if (!batches.empty())
     appendFormat(text, "%10s %15s %17s %10s\n", "context", "sequences",

@@ -20,18 +20,17 @@ static void addCleanup(OpPassManager &passes) {
 
 void mlir::dsflash::buildPhasesPipeline(OpPassManager &passes,
                                         const PhasesPipelineOptions &options) {
+  passes.addPass(createDerivePromptPass());
+  passes.addPass(createDeriveTailPass({/*bounded=*/false}));
+  passes.addPass(createDeriveTailPass({/*bounded=*/true}));
+  passes.addPass(createLowerStructurePass());
+  // Behind the slicing of layers, which would leave checks of what is gone, and
+  // before rounding points go.
   if (options.checked)
     passes.addPass(createInsertChecksPass());
   passes.addPass(createLegalizeNumericsPass({options.numerics}));
   if (!options.probes)
     passes.addPass(createStripProbesPass());
-  // Checks keep to the whole forward function.
-  if (!options.checked) {
-    passes.addPass(createDerivePromptPass());
-    passes.addPass(createDeriveTailPass({/*bounded=*/false}));
-    passes.addPass(createDeriveTailPass({/*bounded=*/true}));
-  }
-  passes.addPass(createLowerStructurePass());
   passes.addPass(createDeriveReplayPass());
   passes.addPass(createDeriveEngramRowsPass());
   passes.addPass(createVerifyStatePass());

@@ -15,6 +15,11 @@ void setBuffer(TensorBuffers &buffers, Tensor tensor, void *data) {
 
 } // namespace
 
+const char *dsflash::prefillName(Prefill prefill) {
+  constexpr const char *kNames[] = {"full", "exact", "bounded"};
+  return kNames[size_t(prefill)];
+}
+
 void RowTable::clear() {
   sequence.clear();
   position.clear();

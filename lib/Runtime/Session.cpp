@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 
 using namespace dsflash;
@@ -86,6 +87,17 @@ Status Session::grow(int64_t positions) {
   if (status)
     grown = positions;
   return status;
+}
+
+int64_t Session::residentBytes() const {
+  int64_t page = sysconf(_SC_PAGESIZE);
+  std::vector<unsigned char> pages(
+      size_t((module->state_bytes + page - 1) / page));
+  if (pages.empty() ||
+      mincore(range, size_t(module->state_bytes), pages.data()))
+    return 0;
+  return page * std::count_if(pages.begin(), pages.end(),
+                              [](unsigned char flags) { return flags & 1; });
 }
 
 int64_t dsflash::usedRows(const dsf_state &plane, int64_t positions) {

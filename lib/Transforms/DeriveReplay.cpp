@@ -1,10 +1,9 @@
 //===- DeriveReplay.cpp - The replay of a window from a forward entry -----===//
 
 #include "CallOrder.h"
-#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
+#include "LayerVariants.h"
 #include "dsflash/Transforms/AttributeNames.h"
 #include "dsflash/Transforms/Passes.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::dsflash {
 #define GEN_PASS_DEF_DERIVEREPLAYPASS
@@ -27,18 +26,15 @@ static void adaptBody(func::FuncOp function) {
       append.erase();
     } else if (auto attention = dyn_cast<CSA2Op>(op)) {
       attention.setWithinCall(true);
+    } else if (auto check = dyn_cast<CheckWindowOp>(op)) {
+      check.replaceAllUsesWith(check.getWindow());
+      check.erase();
     } else if (auto probe = dyn_cast<ProbeOp>(op)) {
       if (probe.getResult())
         probe.getResult().replaceAllUsesWith(probe.getInput());
       probe.erase();
     }
   });
-}
-
-static void eraseDeadOps(Block &block) {
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
 }
 
 /// Drops the results that count outputs, and the arguments that only these

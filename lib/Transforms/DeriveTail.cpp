@@ -70,11 +70,6 @@ private:
 
 } // namespace
 
-static bool hasRows(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.getRank() > 0 && type.isDynamicDim(0);
-}
-
 Value Narrower::select(OpBuilder &b, Value value, const RowTables &to,
                        Value rows) {
   if (value == whole.sequence)

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CallOrder.h"
-#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
+#include "LayerVariants.h"
 #include "dsflash/Transforms/AttributeNames.h"
 #include "dsflash/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,6 +69,33 @@ static void findLayer(func::FuncOp function, SymbolTable &symbols,
   });
 }
 
+namespace {
+/// The positions of the rows of a tensor: those of a table, or of the rows of
+/// the table that were chosen.
+struct RowPositions {
+  Value table, rows;
+};
+} // namespace
+
+/// Those of the first operand that has rows, and so on; the arguments of the
+/// function have the positions of its table, rows that were gathered their own.
+static RowPositions findPositions(Value value, Value table) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !table)
+    return {table, {}};
+  auto gather = dyn_cast<GatherRowsOp>(op);
+  if (auto last = gather ? gather.getRows().getDefiningOp<LastRowsOp>()
+                         : dyn_cast<LastRowsOp>(op))
+    return {last.getPositionAfter(), {}};
+  auto input = llvm::find_if(op->getOperands(), hasRows);
+  if (input == op->operand_end())
+    return {table, {}};
+  RowPositions found = findPositions(*input, table);
+  if (gather)
+    found.rows = gather.getRows();
+  return found;
+}
+
 /// Functions without positions get them from their callers, where all of these
 /// are calls that have some.
 static void
@@ -77,7 +104,11 @@ handPositionsOn(ModuleOp module,
   for (auto &[function, facts] : functions) {
     SmallVector<func::CallOp> calls = getCalls(function);
     auto getCallers = [&](func::CallOp call) {
-      return functions.lookup(call->getParentOfType<func::FuncOp>()).position;
+      auto input = llvm::find_if(call.getOperands(), hasRows);
+      Value table =
+          functions.lookup(call->getParentOfType<func::FuncOp>()).position;
+      return input == call->operand_end() ? table
+                                          : findPositions(*input, table).table;
     };
     auto uses = SymbolTable::getSymbolUses(function, module);
     if (facts.position || calls.empty() || !uses ||
@@ -139,7 +170,8 @@ public:
   void insert(func::FuncOp function) {
     SmallVector<Operation *> work;
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isa_and_nonnull<DSFlashDialect>(op->getDialect()))
+      if (isa_and_nonnull<DSFlashDialect>(op->getDialect()) ||
+          isa<func::CallOp>(op))
         work.push_back(op);
     });
     nameAll(work);
@@ -159,7 +191,7 @@ private:
     for (Operation *op : llvm::reverse(work)) {
       if (StringRef own = getScope(op); !own.empty())
         scope = own;
-      else if (isa<LayerOp, EncoderOp, DecoderOp>(op))
+      else if (isa<LayerOp, EncoderOp, DecoderOp, func::CallOp>(op))
         scope = {};
       std::string &name = names[op];
       if (ParamOp param = getParam(op, symbols)) {
@@ -187,27 +219,19 @@ private:
     // Features are inserted part by part, confidences at chosen rows; layers
     // have checks inside.
     if (isa<ConfidenceOp, DecoderOp, EncoderOp, InsertFeatureOp, LayerOp,
-            LoadOp, ProbeOp, QuantizeOp, RopeTableOp>(op))
+            LoadOp, ProbeOp, QuantizeOp, RopeTableOp, func::CallOp>(op))
       return;
-    bool isOfOutputs = isa<GatherRowsOp>(op) ||
-                       llvm::any_of(op->getOperands(), [&](Value operand) {
-                         return ofOutputs.contains(operand);
-                       });
-    if (auto gather = dyn_cast<GatherRowsOp>(op))
-      outputs = gather.getRows();
     for (Value result : op->getResults()) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
       if (!type)
         continue;
-      if (isOfOutputs)
-        ofOutputs.insert(result);
       bool isRounded =
           result.hasOneUse() && isa<RoundOp>(*result.getUsers().begin());
       if (!type.getElementType().isF32() || isRounded)
         continue;
       StringRef name = names[op];
-      CheckNaNOp::create(b, name, result, facts.position,
-                         isOfOutputs && facts.position ? outputs : Value(),
+      RowPositions positions = findPositions(result, facts.position);
+      CheckNaNOp::create(b, name, result, positions.table, positions.rows,
                          layerOf(name));
     }
   }
@@ -229,9 +253,9 @@ private:
                    lookup.getTable().getType().getRows());
         })
         .Case([&](GatherRowsOp gather) {
-          if (!facts.position)
+          if (!facts.position || gather.getRows().getDefiningOp<LastRowsOp>())
             return;
-          Value rows = tensor::DimOp::create(b, facts.position, 0);
+          Value rows = tensor::DimOp::create(b, gather.getInput(), 0);
           checkIds(gather.getRowsMutable(), Check::Row, rows);
         })
         .Case([&](GroupByExpertOp group) {
@@ -252,7 +276,8 @@ private:
                    /*optional=*/true);
         })
         .Case([&](CSA2Op attention) {
-          checkWindow(attention, attention.getSlidingWindow() - 1);
+          if (!attention.getWithinCall())
+            checkWindow(attention, attention.getSlidingWindow() - 1);
           if (!attention.getSelection() || !attention.getGlobalKv())
             return;
           GlobalKVType global = attention.getGlobalKv().getType();
@@ -306,8 +331,6 @@ private:
   SymbolTable &symbols;
   ImplicitLocOpBuilder b;
   DenseMap<Operation *, std::string> names;
-  Value outputs;             // the rows that were chosen
-  DenseSet<Value> ofOutputs; // tensors with a row for each of them
 };
 
 /// Slots of the rings keep their positions from now on.

@@ -5,9 +5,19 @@
 using namespace mlir;
 using namespace mlir::dsflash;
 
+/// Functions compute values and nothing else, so a call without uses may go.
+static bool hasOnlyResults(Operation &op) {
+  if (isa<func::CallOp>(op))
+    return true;
+  if (isa<EncoderOp, DecoderOp>(op))
+    return llvm::all_of(op.getRegion(0).front().without_terminator(),
+                        hasOnlyResults);
+  return wouldOpBeTriviallyDead(&op);
+}
+
 void mlir::dsflash::eraseDeadOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
+    if (op.use_empty() && hasOnlyResults(op))
       op.erase();
 }
 

@@ -46,6 +46,13 @@ inline bool isGlobalState(Value value) {
   return isa<GlobalKVType, IndexKeysType, PendingType>(value.getType());
 }
 
+/// Whether a value is a tensor whose first extent counts rows of a call, or
+/// sequences or outputs.
+inline bool hasRows(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() > 0 && type.isDynamicDim(0);
+}
+
 } // namespace mlir::dsflash
 
 #endif // DSFLASH_LIB_TRANSFORMS_LAYERVARIANTS_H

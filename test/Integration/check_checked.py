@@ -26,14 +26,22 @@ def check_bits(tools, model, mode, report):
     checked, plain = (tools.compile(model, f"{model.name}-{mode}-{name}", f"--numerics={mode}", "--probes", f"--{name}")
                       for name in ("checked", "unchecked"))
     {"ideal": check_ideal, "reference": check_reference}[mode](tools, model, read_golden(model, mode), report, checked)
-    # Three times around the rings, drafting where the model can.
+    # Three times around the rings, drafting where the model can; in phases where it has some; behind a replay.
     prompt = read_golden(model, mode)["tokens"]
-    results = [tools.run(artifact, prompt, logits=True, trace=True, flags=["-n", 40, "--chunk", 5, "--prefill=full"])
-               for artifact in (checked, plain)]
-    for (with_checks, without) in zip(*results):
-        report.check(with_checks.keys() == without.keys() and
-                     all(np.array_equal(with_checks[name].view(np.uint32), without[name].view(np.uint32)) for name in without),
-                     f"{model.name}, {mode}: the same bits with and without checks")
+    saved = tools.work / "saved.session"
+    entries = json.loads(tools.command("dsflash-run", plain, "--describe", "--json").stdout)["entries"]
+    ways = [("in full", [prompt], ["-n", 40, "--chunk", 5, "--prefill=full"]),
+            ("in phases", [prompt], ["-n", 12, "--chunk", 5, "--save-session", saved]),
+            ("behind a replay", [], ["-n", 12, "--load-session", saved])]
+    if any(entry["name"] == "bounded_tail" for entry in entries):
+        ways.append(("bounded", [prompt], ["-n", 12, "--prefill=bounded"]))
+    for name, prompts, flags in ways:
+        results = [tools.run(artifact, *prompts, logits=True, trace=name == "in full", flags=flags)
+                   for artifact in (checked, plain)]
+        for (with_checks, without) in zip(*results):
+            report.check(with_checks.keys() == without.keys() and
+                         all(np.array_equal(with_checks[key].view(np.uint32), without[key].view(np.uint32)) for key in without),
+                         f"{model.name}, {mode}, {name}: the same bits with and without checks")
 
 
 def poisoned(tools, model, tensor):
@@ -117,21 +125,22 @@ def emit(tools, model, stage):
     return tools.command("dsflash-compile", model, "--checked", f"--emit={stage}").stdout.decode()
 
 
-def check_poison(tools, full, report, tokens):
-    checked = tools.compile(full, "poison-checked", "--checked")
-    plain = tools.compile(full, "poison-plain", "--unchecked")
+def check_poison(tools, full, checked, plain, report, tokens):
     norm = poisoned(tools, full, "layers.2.attn.q_norm.weight")
     expect(tools, report, checked, norm, tokens, "layers.2.attn.q_norm: position 0: NaN in result")
     expect(tools, report, plain, norm, tokens, f"sequence 0, position 29: the logit of token 0 is {HINT}")
+    # The last decoder layer makes window KV for the last 8 positions alone, the head sees the last one.
+    expect(tools, report, checked, poisoned(tools, full, "layers.7.attn_norm.weight"), tokens,
+           "layers.7.attn_norm: position 22: NaN in result")
+    expect(tools, report, checked, poisoned(tools, full, "norm.weight"), tokens, "norm: position 29: NaN in result")
     # The block behind the prompt.
     expect(tools, report, checked, poisoned(tools, full, "mtp.1.attn_norm.weight"), tokens,
            "mtp.1.attn_norm: position 30: NaN in result", ["--draft=5", "-n", 4])
 
 
-def check_index_keys(tools, full, report, tokens):
+def check_index_keys(tools, full, checked, plain, report, tokens):
     """NaN in index keys (CASES: NaN scores): ids stay in range and apart; a checked model says where it came from."""
     keys = poisoned(tools, full, "layers.1.attn.indexer.k_norm.weight")
-    plain = tools.compile(full, "keys-plain", "--numerics=ideal", "--probes", "--unchecked")
     trace = tools.work / "keys.safetensors"
     tools.command("dsflash-run", plain, "--weights", keys, "--tokens", tokens, "-n", 0, "--draft=off", "--prefill=full",
                   "--trace", trace)
@@ -140,7 +149,6 @@ def check_index_keys(tools, full, report, tokens):
             good = all((row >= -1).all() and (row < i + 1).all() and len(set(row[row >= 0])) == (row >= 0).sum()
                        for i, row in enumerate(rows))
             report.check(good, f"NaN in index keys: {name} has ids of its range, each once")
-    checked = tools.compile(full, "keys-checked", "--numerics=ideal", "--checked")
     expect(tools, report, checked, keys, tokens, "layers.1.attn.indexer.k_norm: position 0: NaN in result")
 
 
@@ -153,7 +161,8 @@ def check_ids(tools, goldens, report, tokens):
                "layers.4.attn.csa2: position 0: row 300 outside [0, 1)")]
     for i, (model, function, name, value, message) in enumerate(faults):
         text = plant_id(emit(tools, goldens / model, "phases"), function, name, value)
-        expect(tools, report, compile_text(tools, "phases", f"ids{i}", text), goldens / model, tokens, message)
+        expect(tools, report, compile_text(tools, "phases", f"ids{i}", text), goldens / model, tokens, message,
+               ["--prefill=full"])
 
 
 def check_ring(tools, window, report, tokens):
@@ -180,8 +189,10 @@ def main():
         sys.exit(report.failed > 0)
     tokens = tools.work / "tokens.json"
     tokens.write_text(json.dumps([(7 * i + 3) % 256 for i in range(30)]))
-    check_poison(tools, goldens / "full", report, tokens)
-    check_index_keys(tools, goldens / "full", report, tokens)
+    full = goldens / "full"
+    checked, plain = tools.compile(full, "checked", "--checked"), tools.compile(full, "plain", "--unchecked", "--probes")
+    check_poison(tools, full, checked, plain, report, tokens)
+    check_index_keys(tools, full, checked, plain, report, tokens)
     check_ids(tools, goldens, report, tokens)
     check_ring(tools, goldens / "window", report, tokens)
     sys.exit(report.failed > 0)

@@ -1,5 +1,23 @@
 // RUN: dsflash-opt %s --dsflash-derive-prompt -verify-diagnostics
 
+// Changes of the module that can be derived from.
+
+// RUN: sed 's/dsflash.name = "extents"/dsflash.name = "pieces"/' %S/derive-phases.mlir > %t.mlir
+// RUN: not dsflash-opt %t.mlir --dsflash-derive-prompt 2>&1 | FileCheck %s --check-prefix=ARGUMENT
+// RUN: not dsflash-opt %t.mlir --dsflash-derive-tail 2>&1 | FileCheck %s --check-prefix=ARGUMENT
+// ARGUMENT: error: 'func.func' op has no argument named 'extents'
+
+// RUN: dsflash-opt %S/derive-phases.mlir --dsflash-derive-prompt --dsflash-derive-tail -o %t.mlir
+// RUN: not dsflash-opt %t.mlir --dsflash-derive-prompt 2>&1 | FileCheck %s --check-prefix=PROMPT
+// RUN: not dsflash-opt %t.mlir --dsflash-derive-tail 2>&1 | FileCheck %s --check-prefix=TAIL
+// PROMPT: error: 'func.func' op there is a function 'prompt' already
+// TAIL: error: 'func.func' op there is a function 'tail' already
+
+// Layers that fill the ring and do not attend.
+// RUN: sed -e '/= dsflash.csa2/{N;s/.*/  %%w1 = dsflash.append_window %%x to %%w[%%layer] rows(%%s, %%p, %%e) : (tensor<?x64xf32>, !window, index, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> !window/}' -e 's/hc_init %%y/hc_init %%x/' %S/derive-phases.mlir > %t.mlir
+// RUN: not dsflash-opt %t.mlir --dsflash-derive-tail 2>&1 | FileCheck %s --check-prefix=WINDOW
+// WINDOW: error: 'dsflash.decoder' op expected a layer with a sliding window
+
 !window = !dsflash.window<layers = 4, slots = 8, dim = 64, <e4m3, e8m0, [1, 32]>>
 !kv = !dsflash.global_kv<rows = 64, dim = 64, ratio = 1, <e2m1, e4m3, [1, 16]>>
 !keys = !dsflash.index_keys<rows = 64, dim = 32, ratio = 1, <e2m1, e8m0, [1, 32]>>

@@ -10,6 +10,7 @@
 // PROMPT: func.func @prompt(
 // PROMPT: %[[ENC:.*]]:3 = dsflash.encoder
 // PROMPT-NOT: dsflash.decoder
+// PROMPT-NOT: call @between
 // PROMPT: %[[KV:.*]] = dsflash.layer <full> @full_layer_kv(%[[ENC]]#0, %[[ENC]]#1,
 // PROMPT-NEXT: return %[[ENC]]#0, %[[ENC]]#1, %[[ENC]]#2, %[[KV]]
 
@@ -24,7 +25,8 @@
 // TAIL: dsflash.last_rows %{{.*}} {count = 15 : i64, skip = 8 : i64}
 // TAIL: dsflash.layer <window> @full_layer_window
 // TAIL: dsflash.last_rows %{{.*}} {count = 8 : i64}
-// TAIL: dsflash.layer <reindex> @full_layer_reading
+// TAIL: %[[READ:.*]]:4 = dsflash.layer <reindex> @full_layer_reading
+// TAIL: func.call @between(%[[READ]]#0)
 // TAIL: dsflash.last_rows %{{.*}} {count = 8 : i64, skip = 1 : i64}
 // TAIL: dsflash.layer <window> @window_layer_window
 // TAIL: dsflash.last_rows %{{.*}} {count = 1 : i64}
@@ -67,6 +69,9 @@ func.func private @full_layer(%layer: index, %h: tensor<?x4x64xf32>, %pre: tenso
   return %h1, %pre1, %w1, %kv1, %sel : tensor<?x4x64xf32>, tensor<?x4xf32>, !window, !kv, tensor<?x4xi32>
 }
 
+// What stands between layers, as Engram does, goes with the decoder and gets the rows of the layer behind it.
+func.func private @between(%h: tensor<?x4x64xf32>) -> tensor<?x4x64xf32>
+
 func.func @forward(%x: tensor<?x64xf32> {dsflash.dim = "rows", dsflash.name = "x"}, %s: tensor<?xi32> {dsflash.dim = "rows", dsflash.name = "sequence"},
     %p: tensor<?xi32> {dsflash.dim = "rows", dsflash.name = "position"}, %e: tensor<?x2xi32> {dsflash.dim = "sequences", dsflash.name = "extents"},
     %outputs: tensor<?xi32> {dsflash.dim = "outputs", dsflash.name = "outputs"}, %w: !window {dsflash.name = "window"}, %kv: !kv {dsflash.name = "kv.1"})
@@ -83,7 +88,8 @@ func.func @forward(%x: tensor<?x64xf32> {dsflash.dim = "rows", dsflash.name = "x
   %dec:4 = dsflash.decoder : tensor<?x4x64xf32>, tensor<?x4xf32>, !window, !kv {
     %0:5 = dsflash.layer <full> @full_layer(%c1, %enc#0, %enc#1, %s, %p, %e, %enc#2) global_kv %kv
       : (index, tensor<?x4x64xf32>, tensor<?x4xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>, !window, !kv) -> (tensor<?x4x64xf32>, tensor<?x4xf32>, !window, !kv, tensor<?x4xi32>)
-    %1:3 = dsflash.layer <window> @window_layer(%c2, %0#0, %0#1, %s, %p, %e, %0#2)
+    %between = func.call @between(%0#0) : (tensor<?x4x64xf32>) -> tensor<?x4x64xf32>
+    %1:3 = dsflash.layer <window> @window_layer(%c2, %between, %0#1, %s, %p, %e, %0#2)
       : (index, tensor<?x4x64xf32>, tensor<?x4xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>, !window) -> (tensor<?x4x64xf32>, tensor<?x4xf32>, !window)
     dsflash.yield %1#0, %1#1, %1#2, %0#3 : tensor<?x4x64xf32>, tensor<?x4xf32>, !window, !kv
   }

@@ -2,7 +2,7 @@
 
 !kv = !dsflash.global_kv<rows = 64, dim = 64, ratio = 1, <f32>>
 !sink = !dsflash.weight<[1, 1], <f32>>
-!window = !dsflash.window<layers = 1, slots = 8, dim = 64, <f32>>
+!window = !dsflash.window<layers = 1, slots = 8, dim = 64, <f32>, positions>
 
 // The entry stays as it is.
 // CHECK-LABEL: func.func @forward(
@@ -45,6 +45,7 @@ func.func private @embed(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
 
 // CHECK-LABEL: func.func private @layer
 // CHECK: dsflash.append
+// CHECK: dsflash.check_window
 // CHECK: dsflash.csa2
 // CHECK-NOT: within_call
 // CHECK: dsflash.probe
@@ -52,6 +53,7 @@ func.func private @embed(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
 // CHECK-LABEL: func.func private @replay_layer
 // CHECK-SAME: %[[KV:[a-z0-9]+]]: !dsflash.global_kv
 // CHECK-NOT: dsflash.append
+// CHECK-NOT: dsflash.check_window
 // CHECK: %[[Y:.*]], %[[AFTER:.*]] = dsflash.csa2
 // CHECK-SAME: global %[[KV]]
 // CHECK-SAME: within_call
@@ -62,7 +64,9 @@ func.func private @layer(%x: tensor<?x64xf32>, %s: tensor<?xi32>, %p: tensor<?xi
     -> (tensor<?x64xf32>, !window, !kv) {
   %layer = arith.constant 0 : index
   %after = dsflash.append %x to %kv rows(%s, %p) : (tensor<?x64xf32>, !kv, tensor<?xi32>, tensor<?xi32>) -> !kv
-  %y, %ring = dsflash.csa2 <full> %x, %x window %window[%layer] sink %sink rows(%s, %p, %e)
+  %checked = dsflash.check_window "csa2" %window[%layer] rows(%s, %p, %e) {count = 7 : i64}
+    : (!window, index, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> !window
+  %y, %ring = dsflash.csa2 <full> %x, %x window %checked[%layer] sink %sink rows(%s, %p, %e)
       global %after selection %selection {heads = 1 : i64, sliding_window = 8 : i64}
     : (tensor<?x64xf32>, tensor<?x64xf32>, !window, index, !sink, tensor<?xi32>,
        tensor<?xi32>, tensor<?x2xi32>, !kv, tensor<?x8xi32>) -> (tensor<?x64xf32>, !window)

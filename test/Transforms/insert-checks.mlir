@@ -72,9 +72,9 @@ func.func @forward(%tokens: tensor<?xi32> {dsflash.dim = "rows"}, %position: ten
   // CHECK-NEXT: %[[EMBEDDED:.*]] = dsflash.embed %[[IDS]]
   // CHECK-NEXT: dsflash.check_nan "embed" %[[EMBEDDED]] at %[[POSITION]]
   %0 = dsflash.embed %tokens, %embed : (tensor<?xi32>, !dsflash.weight<[16, 8], <bf16>>) -> tensor<?x8xf32>
-  // CHECK: call @engram(%{{.*}}, %[[EMBEDDED]], %[[POSITION]])
+  // CHECK: %[[STREAM:.*]] = call @engram(%{{.*}}, %[[EMBEDDED]], %[[POSITION]])
   %1 = call @engram(%layer, %0) : (index, tensor<?x8xf32>) -> tensor<?x8xf32>
-  // CHECK: %[[ROWS:.*]] = tensor.dim %[[POSITION]]
+  // CHECK: %[[ROWS:.*]] = tensor.dim %[[STREAM]]
   // CHECK-NEXT: %[[CHOSEN:.*]] = dsflash.check_ids <row> "gather_rows" %[[OUTPUTS]] below %[[ROWS]] : (tensor<?xi32>, index) -> tensor<?xi32>
   // CHECK-NEXT: %[[GATHERED:.*]] = dsflash.gather_rows %{{.*}}, %[[CHOSEN]]
   // CHECK-NEXT: dsflash.check_nan "gather_rows" %[[GATHERED]] at %[[POSITION]] of %[[CHOSEN]]
@@ -101,4 +101,38 @@ func.func private @engram(%layer: index, %x: tensor<?x8xf32>) -> tensor<?x8xf32>
 func.func @no_positions(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
   %0 = dsflash.scale %x {factor = 2.0 : f32} : tensor<?x8xf32>
   return %0 : tensor<?x8xf32>
+}
+
+// -----
+
+// The last rows of each sequence have positions of their own.
+// CHECK-LABEL: func.func @tail
+// CHECK-SAME:  %[[X:[^:]*]]: tensor<?x8xf32>, %{{.*}}, %[[OUTPUTS:[^:]*]]: tensor<?xi32> {
+func.func @tail(%x: tensor<?x8xf32>, %sequence: tensor<?xi32>, %position: tensor<?xi32>, %extents: tensor<?x2xi32>,
+    %outputs: tensor<?xi32> {dsflash.dim = "outputs"}) -> (tensor<?x8xf32>, tensor<?x2x2xf32>) {
+  %table = dsflash.rope_table %position {frequencies = array<f32: 1.0, 0.5>} : (tensor<?xi32>) -> tensor<?x2x2xf32>
+  // CHECK: %[[LAST:.*]], %{{.*}}, %[[POSITION:.*]], %{{.*}} = dsflash.last_rows
+  // CHECK-NEXT: %[[ROWS:.*]] = dsflash.gather_rows %[[X]], %[[LAST]]
+  // CHECK-NEXT: dsflash.check_nan "gather_rows" %[[ROWS]] at %[[POSITION]] :
+  %last:4 = dsflash.last_rows %sequence, %position, %extents {count = 1 : i64}
+    : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+  %0 = dsflash.gather_rows %x, %last#0 : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+  // CHECK: %[[COUNT:.*]] = tensor.dim %[[ROWS]]
+  // CHECK-NEXT: %[[CHOSEN:.*]] = dsflash.check_ids <row> "gather_rows" %[[OUTPUTS]] below %[[COUNT]]
+  // CHECK: dsflash.check_nan "gather_rows" %{{.*}} at %[[POSITION]] of %[[CHOSEN]]
+  %1 = dsflash.gather_rows %0, %outputs : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+  return %1, %table : tensor<?x8xf32>, tensor<?x2x2xf32>
+}
+
+// -----
+
+// Attention that reads nothing from the ring has nothing to check in it.
+!ring = !dsflash.window<layers = 2, slots = 8, dim = 64, <f32>>
+// CHECK-LABEL: func.func @within_call
+// CHECK-NOT: dsflash.check_window
+func.func @within_call(%layer: index, %x: tensor<?x64xf32>, %s: tensor<?xi32>, %p: tensor<?xi32>, %e: tensor<?x2xi32>, %ring: !ring, %sink: !dsflash.weight<[1, 1], <f32>>)
+    -> (tensor<?x64xf32>, !ring) {
+  %y, %after = dsflash.csa2 <window> %x, %x window %ring[%layer] sink %sink rows(%s, %p, %e) {heads = 1 : i64, sliding_window = 4 : i64, within_call}
+    : (tensor<?x64xf32>, tensor<?x64xf32>, !ring, index, !dsflash.weight<[1, 1], <f32>>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> (tensor<?x64xf32>, !ring)
+  return %y, %after : tensor<?x64xf32>, !ring
 }

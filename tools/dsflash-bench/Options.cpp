@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <iostream>
+#include <map>
 
 using namespace dsflash;
 using namespace dsflash::bench;
@@ -19,7 +20,9 @@ constexpr const char *kExamples = R"(Examples:
   Speed of a model:              dsflash-bench model nano.dsflash
   Where the time goes:           dsflash-bench kernels nano.dsflash --report nano.json
   What GPU kernels touch:        dsflash-bench kernels nano.dsflash --device simt:counters --report nano.json
+  Prompts in phases:             dsflash-bench model nano.dsflash --prompt-tokens 2048 --prefill full,exact,bounded
   In a long context, as JSON:    dsflash-bench model mid.dsflash --context 0,4096 --json speed.json
+  Up to a million tokens:        dsflash-bench model mid.dsflash --pretend --context 4096,65536,1048576 --report mid.json
   How long the compiler takes:   dsflash-bench compile models/nano
   Two compiled variants:         dsflash-bench compare before.dsflash after.dsflash
   A checkpoint to measure with:  dsflash-bench --make-checkpoint mid --config models/mid/config.json
@@ -127,25 +130,50 @@ private:
   void addModelOptions(CLI::App &command) {
     ModelBenchOptions &model = options.model;
     addModelSource(command, model.model, model.weights, model.generate);
-    command
-        .add_option("--device", model.device, "Where to run, as dsflash-run")
-        ->capture_default_str();
+    CLI::Option *device = command
+                              .add_option("--device", model.device,
+                                          "Where to run, as dsflash-run")
+                              ->capture_default_str();
     command
         .add_option("--context", model.contexts,
                     "Tokens before the measured ones; a list")
         ->delimiter(',')
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
-    command
-        .add_option("--sequences", model.sequences,
-                    "Also generate so many sequences side by side; a list")
-        ->delimiter(',')
-        ->check(CLI::PositiveNumber);
+    CLI::Option *sequences =
+        command
+            .add_option("--sequences", model.sequences,
+                        "Also generate so many sequences side by side; a list")
+            ->delimiter(',')
+            ->check(CLI::PositiveNumber);
     command
         .add_option("--prompt-tokens", model.promptTokens,
                     "Tokens of the measured prompt")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
+    CLI::Option *pretend =
+        command
+            .add_flag("--pretend", model.pretends,
+                      "Steps alone, the last ones of each context, whose rows "
+                      "are those of a short prompt repeated")
+            ->excludes(device)
+            ->excludes(sequences);
+    command
+        .add_option("--report", model.report,
+                    "What dsflash-compile --report wrote of this model: the "
+                    "work of a step")
+        ->type_name("F.json")
+        ->needs(pretend);
+    std::map<std::string, Prefill> prefills;
+    for (Prefill prefill : {Prefill::Full, Prefill::Exact, Prefill::Bounded})
+      prefills[prefillName(prefill)] = prefill;
+    command
+        .add_option("--prefill", model.prefills,
+                    "How the prompt is read; a list of full, exact and bounded")
+        ->delimiter(',')
+        ->default_str("full")
+        ->excludes(pretend)
+        ->transform(CLI::CheckedTransformer(prefills));
   }
 
   void addKernelOptions(CLI::App &command) {

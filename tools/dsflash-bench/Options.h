@@ -5,6 +5,7 @@
 
 #include "dsflash/Bench/Comparison.h"
 #include "dsflash/Bench/CompileBench.h"
+#include "dsflash/Bench/ContextBench.h"
 #include "dsflash/Bench/KernelBench.h"
 #include "dsflash/Bench/ModelBench.h"
 #include "dsflash/Bench/RandomCheckpoint.h"

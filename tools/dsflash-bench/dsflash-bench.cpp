@@ -52,6 +52,11 @@ Status runCommand(Options &options) {
   }
   case Command::Model: {
     options.model.threads = options.threads;
+    if (options.model.pretends) {
+      Result<ContextBench> bench = benchContexts(options.model);
+      return bench ? report(options, bench->table(), bench->json())
+                   : bench.status();
+    }
     Result<ModelBench> bench = benchModel(options.model);
     if (!bench)
       return bench.status();

@@ -301,6 +301,7 @@ bool Driver::writeAssembly() {
 }
 
 bool Driver::compile() {
+  std::vector<ContextCost> contexts;
   const std::pair<Stage, std::function<void(OpPassManager &)>> steps[] = {
       {Stage::DSFlash, [](OpPassManager &) {}},
       {Stage::Phases,
@@ -316,8 +317,10 @@ bool Driver::compile() {
     bool given = stage == Stage::DSFlash || !startsBefore(stage);
     if ((!given && !lower(stage, build)) || !passModule(stage))
       return false;
+    if (stage == Stage::Phases && !options.report.empty())
+      contexts = countContexts(*module);
     if (stage == Stage::Kernels && !options.report.empty())
-      report.update(describeModule(*module, options.target));
+      report.update(describeModule(*module, options.target, contexts));
     if (isDone(stage))
       return true;
   }

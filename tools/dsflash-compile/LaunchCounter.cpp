@@ -1,6 +1,7 @@
 //===- LaunchCounter.cpp - Launches of a call with given extents ----------===//
 
 #include "LaunchCounter.h"
+#include "dsflash/Transforms/AttributeNames.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -12,12 +13,16 @@ LaunchCounter::run(func::FuncOp entry,
                    function_ref<int64_t(StringRef dim)> getExtent) {
   for (BlockArgument argument : entry.getArguments()) {
     auto dim = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                  "dsflash.dim");
+                                                  dimAttrName);
     if (!dim)
       continue;
     Shape shape(cast<MemRefType>(argument.getType()).getShape());
     shape.front() = getExtent(dim);
     shapes[argument] = shape;
+    auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                   nameAttrName);
+    if (name && name == "extents")
+      sequenceRows[argument] = getExtent("rows");
   }
   walk(entry);
   return std::move(kernels);
@@ -32,6 +37,12 @@ void LaunchCounter::visit(Operation *op) {
   TypeSwitch<Operation *>(op)
       .Case([&](DispatchOp dispatch) { launch(dispatch); })
       .Case([&](func::CallOp nested) { call(nested); })
+      .Case([&](scf::ForOp sum) { loop(sum); })
+      .Case([&](memref::LoadOp load) {
+        auto rows = sequenceRows.find(load.getMemRef());
+        if (rows != sequenceRows.end())
+          numbers[load] = IntegerAttr::get(load.getType(), rows->second);
+      })
       .Case([&](memref::DimOp dim) {
         Shape shape = shapeOf(dim.getSource());
         std::optional<int64_t> index = dim.getConstantIndex();
@@ -57,6 +68,18 @@ void LaunchCounter::visit(Operation *op) {
       .Default([&](Operation *other) { fold(other); });
 }
 
+/// A sum over the sequences, of which there is one.
+void LaunchCounter::loop(scf::ForOp sum) {
+  for (auto [init, carried] :
+       llvm::zip_equal(sum.getInitArgs(), sum.getRegionIterArgs()))
+    copy(init, carried);
+  for (Operation &op : sum.getBody()->without_terminator())
+    visit(&op);
+  for (auto [yielded, result] :
+       llvm::zip_equal(sum.getYieldedValues(), sum.getResults()))
+    copy(yielded, result);
+}
+
 void LaunchCounter::fold(Operation *op) {
   SmallVector<Attribute> operands;
   for (Value operand : op->getOperands())
@@ -76,6 +99,8 @@ void LaunchCounter::copy(Value from, Value to) {
     numbers[to] = number;
   if (isa<MemRefType>(from.getType()))
     shapes[to] = shapeOf(from);
+  if (auto rows = sequenceRows.find(from); rows != sequenceRows.end())
+    sequenceRows.insert({to, rows->second});
 }
 
 void LaunchCounter::call(func::CallOp call) {
@@ -161,6 +186,10 @@ void LaunchCounter::launch(DispatchOp dispatch) {
       cost.outputs.push_back(describe(init));
   }
   ++cost.count;
+  // The rows of a narrower call.
+  if (dispatch.getKernel().starts_with("last_rows"))
+    sequenceRows[dispatch.getInits().back()] =
+        shapeOf(dispatch.getInits().front()).front();
   auto isWeight = [](Value value) { return isa<WeightType>(value.getType()); };
   auto weight = llvm::find_if(dispatch.getInputs(), isWeight);
   if (!isMatrixProduct(dispatch.getKernel()) || dispatch.getInits().empty() ||
@@ -170,5 +199,7 @@ void LaunchCounter::launch(DispatchOp dispatch) {
   auto type = cast<WeightType>((*weight).getType());
   double outputs = elementsOf(dispatch.getInits().front());
   cost.flops += 2 * outputs * type.getColumns();
-  cost.bytesRead += getTensorBytes(type) * getTensorsRead(type, outputs);
+  double bytes = getTensorBytes(type) * getTensorsRead(type, outputs);
+  cost.bytesRead += bytes;
+  cost.weightBytes += bytes;
 }

@@ -5,6 +5,7 @@
 
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include <optional>
@@ -23,6 +24,7 @@ struct KernelCost {
   int64_t count = 0;
   bool isProduct = false;
   double flops = 0, bytesRead = 0, bytesWritten = 0;
+  double weightBytes = 0; ///< of those read
   /// What the first launch reads and writes.
   mlir::SmallVector<BufferUse> inputs, outputs;
 };
@@ -41,8 +43,8 @@ public:
   using Pieces = llvm::MapVector<mlir::Operation *, WorkspacePiece>;
   using Kernels = llvm::MapVector<mlir::StringRef, KernelCost>;
 
-  /// Runs an entry; every leading extent of its arguments is the one of its
-  /// `dsflash.dim`.
+  /// Runs an entry on one sequence; every leading extent of its arguments is
+  /// the one of its `dsflash.dim`.
   Kernels run(mlir::func::FuncOp entry,
               mlir::function_ref<int64_t(mlir::StringRef dim)> getExtent);
 
@@ -56,6 +58,7 @@ private:
   void walk(mlir::func::FuncOp function);
   void visit(mlir::Operation *op);
   void launch(mlir::dsflash::DispatchOp dispatch);
+  void loop(mlir::scf::ForOp loop);
   void call(mlir::func::CallOp call);
   void fold(mlir::Operation *op);
   /// Gives `to` the number or the shape of `from`.
@@ -68,6 +71,8 @@ private:
 
   llvm::DenseMap<mlir::Value, mlir::Attribute> numbers;
   llvm::DenseMap<mlir::Value, Shape> shapes;
+  /// Rows of the sequence, of tables of extents.
+  llvm::DenseMap<mlir::Value, int64_t> sequenceRows;
   Kernels kernels;
   Pieces workspace;
 };

@@ -58,12 +58,6 @@ static llvm::StringMap<StateTypeInterface> getStates(ModuleOp module) {
   return states;
 }
 
-static int64_t getRowBytes(StateTypeInterface state) {
-  int64_t elements = state.getRowElements();
-  return state.getRowFormat().getPayloadBytes(elements) +
-         state.getRowFormat().getScaleCount(elements);
-}
-
 /// What waits in a session between encoder and decoder tail.
 static int64_t getBoundaryBytes(ModuleOp module) {
   auto tail = module.lookupSymbol<func::FuncOp>("tail");
@@ -164,12 +158,108 @@ static void describeWork(ModuleOp module, const std::string &target,
   }
 }
 
-ordered_json describeModule(ModuleOp module, const std::string &target) {
+//===----------------------------------------------------------------------===//
+// Phases and contexts
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Products of a call and the weights that they read.
+struct CallWork {
+  double flops = 0, weightBytes = 0;
+};
+} // namespace
+
+static CallWork countWork(func::FuncOp entry, int64_t rows, int64_t outputs) {
+  CallWork work;
+  LaunchCounter counter;
+  auto getExtent = [&](StringRef dim) {
+    return dim == "rows" ? rows : dim == "outputs" ? outputs : int64_t(1);
+  };
+  for (const auto &[name, cost] : counter.run(entry, getExtent)) {
+    work.flops += cost.flops;
+    work.weightBytes += cost.weightBytes;
+  }
+  return work;
+}
+
+/// Calls that serving makes: a decode step and whole prompts by the entry that
+/// import wrote, the others by what the passes derived from it.
+static constexpr struct {
+  const char *phase, *entry;
+  int64_t outputs;
+} kCalls[] = {{"decode", "forward", 1},
+              {"full prefill", "forward", 0},
+              {"prompt", "prompt", 0},
+              {"exact tail", "tail", 1},
+              {"bounded tail", "bounded_tail", 1},
+              {"replay", "replay", 0}};
+
+static ordered_json describePhases(ModuleOp module) {
+  ordered_json phases = ordered_json::array();
+  for (auto [phase, name, outputs] : kCalls) {
+    auto entry = module.lookupSymbol<func::FuncOp>(name);
+    if (!entry || entry.isExternal())
+      continue;
+    int64_t last = getInteger(entry, lastRowsAttrName);
+    int64_t rows = last ? last : outputs ? 1 : kChunk;
+    CallWork work = countWork(entry, rows, outputs);
+    phases.push_back(
+        {{"phase", phase},
+         {"entry", name},
+         {"rows", rows},
+         {"flops", int64_t(work.flops)},
+         {"active_parameters", int64_t(work.flops / 2 / double(rows))}});
+  }
+  return phases;
+}
+
+/// Operations of a step, with index scores at `scoreCost` of their number.
+static double getFlops(const ordered_json &context, double scoreCost) {
+  return context["flops_products"].get<double>() +
+         context["flops_attention"].get<double>() +
+         scoreCost * context["flops_index"].get<double>();
+}
+
+static void describeContexts(ModuleOp module,
+                             const std::vector<ContextCost> &costs,
+                             ordered_json &report) {
+  ordered_json &contexts = report["contexts"] = ordered_json::array();
+  auto entry = module.lookupSymbol<func::FuncOp>("forward");
+  if (!entry || entry.isExternal() || costs.empty())
+    return;
+  CallWork step = countWork(entry, 1, 1);
+  for (const ContextCost &cost : costs)
+    contexts.push_back({{"tokens", cost.tokens},
+                        {"flops_products", int64_t(step.flops)},
+                        {"flops_attention", int64_t(cost.attentionFlops)},
+                        {"flops_index", int64_t(cost.indexFlops)},
+                        {"rows_scanned", cost.scannedRows},
+                        {"rows_in_candidates", cost.candidateRows},
+                        {"bytes_weights", int64_t(step.weightBytes)},
+                        {"bytes_window", int64_t(cost.windowBytes)},
+                        {"bytes_global_kv", int64_t(cost.globalBytes)},
+                        {"bytes_candidate_keys", int64_t(cost.candidateBytes)},
+                        {"bytes_scanned_keys", int64_t(cost.scannedBytes)}});
+  auto getGrowth = [&](double scoreCost) {
+    return getFlops(contexts.back(), scoreCost) /
+           getFlops(contexts.front(), scoreCost);
+  };
+  report["flops_growth"] = {{"tokens", costs.back().tokens},
+                            {"over_tokens", costs.front().tokens},
+                            {"alike", getGrowth(1)},
+                            {"fp4_at_half", getGrowth(0.5)},
+                            {"fp4_at_quarter", getGrowth(0.25)}};
+}
+
+ordered_json describeModule(ModuleOp module, const std::string &target,
+                            const std::vector<ContextCost> &contexts) {
   // Counting folds operations, which may change them.
   OwningOpRef<ModuleOp> copy = module.clone();
   ordered_json memory = describeMemory(*copy);
   ordered_json report = {{"kv_bytes_per_token", memory["session_per_token"]},
-                         {"memory", memory}};
+                         {"memory", memory},
+                         {"phases", describePhases(*copy)}};
+  describeContexts(*copy, contexts, report);
   describeWork(*copy, target, report);
   return report;
 }

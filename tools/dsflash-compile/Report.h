@@ -3,6 +3,7 @@
 #ifndef DSFLASH_TOOLS_COMPILE_REPORT_H
 #define DSFLASH_TOOLS_COMPILE_REPORT_H
 
+#include "ContextCost.h"
 #include "StageLog.h"
 #include "dsflash/Model/ModelConfig.h"
 #include "dsflash/Target/DeviceCode.h"
@@ -20,8 +21,16 @@
 /// most as many as rows choose are read. Products also have `flops`, two for
 /// each multiplication; null elsewhere. `buffers` are those of the first
 /// launch. The plan lists the pieces of each function's workspace for a chunk.
+///
+/// `phases` has what a call of each entry multiplies: a step, a chunk of a
+/// prompt, the rows that a decoder tail needs. `active_parameters` is half of
+/// the operations for a row. `contexts` are those of ContextCost, beside the
+/// products of a step; `flops_growth` divides the last by the first, with the
+/// products of FP4 queries and keys counted like others, and at half and a
+/// quarter of that.
 nlohmann::ordered_json describeModule(mlir::ModuleOp module,
-                                      const std::string &target);
+                                      const std::string &target,
+                                      const std::vector<ContextCost> &contexts);
 
 /// Adds `registers`, `spills` and `shared_memory` to the kernels of a report.
 void addResources(

@@ -1,6 +1,7 @@
 //===- BenchResultsTest.cpp - Fractions and JSON keys
 //-----------------------===//
 
+#include "dsflash/Bench/ContextBench.h"
 #include "dsflash/Bench/KernelBench.h"
 #include "dsflash/Bench/ModelBench.h"
 #include "dsflash/Model/Checkpoint.h"
@@ -37,10 +38,57 @@ TEST(ModelBench, FractionsOfTheLimits) {
   bench.work.promptProducts = 1e9;
   bench.speeds.push_back({512, 10, 4});
   // 2 GFLOP * 10/s of 100 GFLOP/s; 2 GB * 4/s of 20 GB/s.
-  EXPECT_DOUBLE_EQ(bench.promptFraction(bench.speeds[0]), 0.2);
+  EXPECT_DOUBLE_EQ(bench.promptFraction(bench.speeds[0]).value(), 0.2);
   EXPECT_DOUBLE_EQ(bench.generateFraction(bench.speeds[0]), 0.4);
   EXPECT_EQ(bench.json()["model"][0]["context"], 512);
   EXPECT_EQ(bench.json()["model"][0]["fraction"], 0.4);
+}
+
+TEST(ModelBench, PrefillsBesideAFullOne) {
+  ModelBench bench;
+  bench.limits = roundLimits();
+  bench.work.promptProducts = 1e9;
+  bench.speeds = {
+      {0, 10, 4}, {0, 20, 4, Prefill::Exact}, {9, 5, 4, Prefill::Bounded}};
+  EXPECT_EQ(bench.partOfFull(bench.speeds[0]), 1);
+  EXPECT_EQ(bench.partOfFull(bench.speeds[1]), 0.5);
+  // Behind another context; and some layers skip its rows.
+  EXPECT_EQ(bench.partOfFull(bench.speeds[2]), std::nullopt);
+  EXPECT_EQ(bench.promptFraction(bench.speeds[2]), std::nullopt);
+  nlohmann::json row = bench.json()["model"][2];
+  EXPECT_EQ(row["prefill"], "bounded");
+  EXPECT_TRUE(row["prompt_part_of_full"].is_null());
+  EXPECT_TRUE(row["prompt_fraction"].is_null());
+}
+
+TEST(ContextBench, GrowthAndBytesOutsideTheScan) {
+  ContextBench bench;
+  nlohmann::json work = {{"tokens", 4096},
+                         {"rows_scanned", 10},
+                         {"rows_in_candidates", 4},
+                         {"bytes_weights", 1000000},
+                         {"bytes_window", 200000},
+                         {"bytes_global_kv", 30000},
+                         {"bytes_candidate_keys", 0},
+                         {"bytes_scanned_keys", 7},
+                         {"flops_products", 1000000000},
+                         {"flops_attention", 0},
+                         {"flops_index", 500000000}};
+  bench.steps = {{4096, 4000000, 3645440, 0.5, 0.1, 0.2, work},
+                 {8192, 8096000, 7290880, 1, 0.2, 0.2, nullptr}};
+  bench.growth = {{"tokens", 8192},
+                  {"over_tokens", 4096},
+                  {"alike", 1.5},
+                  {"fp4_at_half", 1.25},
+                  {"fp4_at_quarter", 1.125}};
+  std::string table = bench.table();
+  EXPECT_NE(table.find("1.23     1.500\n"), std::string::npos) << table;
+  EXPECT_NE(table.find(" 1000.0 "), std::string::npos) << table;
+  EXPECT_NE(table.find("1.500 with all alike, 1.250 with FP4 x FP4 at half, "
+                       "1.125 at a quarter"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("time of a step: 2.000"), std::string::npos) << table;
 }
 
 TEST(ModelBench, WorkOfATokenOfThePublishedConfig) {

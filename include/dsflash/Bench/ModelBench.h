@@ -10,11 +10,13 @@
 
 #include "dsflash/Bench/MachineLimits.h"
 #include "dsflash/Model/ModelConfig.h"
+#include "dsflash/Runtime/ModelRunner.h"
 #include "dsflash/Support/Status.h"
 
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,13 @@ struct ModelBenchOptions {
   /// How many sequences generate side by side, to be compared with one.
   std::vector<int64_t> sequences;
   int64_t promptTokens = 512;
+  /// How the prompt is read, one measurement each.
+  std::vector<Prefill> prefills = {Prefill::Full};
   int64_t generate = 16;
+  /// Measure steps alone, behind contexts that are not read (ContextBench.h).
+  bool pretends = false;
+  /// What dsflash-compile --report wrote of this model; may be empty.
+  std::string report;
   /// 0: one a core.
   int threads = 0;
 };
@@ -53,6 +61,7 @@ struct ModelBench {
     /// Tokens a second; of generation by the median step.
     double prompt = 0;
     double generate = 0;
+    Prefill prefill = Prefill::Full;
   };
   /// Sequences that share their calls.
   struct Batch {
@@ -79,19 +88,23 @@ struct ModelBench {
   double firstTokenSeconds = 0;
 
   /// Parts of the limits: two operations a product of the fp32 rate, and weight
-  /// bytes of the memory rate.
-  double promptFraction(const Speed &speed) const;
+  /// bytes of the memory rate. Nothing for a prompt that some layers skip.
+  std::optional<double> promptFraction(const Speed &speed) const;
   double generateFraction(const Speed &speed) const;
+  /// The time of a prompt as a part of that of a full prefill behind the same
+  /// context; nothing if that was not measured.
+  std::optional<double> partOfFull(const Speed &speed) const;
 
   /// By the keys that scripts rely on; `fraction` is that of generation.
   nlohmann::json json() const;
   std::string table() const;
 };
 
-/// Opens a model and measures it without drafts. The first prompt is read
-/// twice, the first time to bring the weights into memory. Errors: a model that
+/// Opens a model and measures it without drafts, behind a prompt of up to 512
+/// tokens that brings the weights into memory. Errors: a model that
 /// cannot be opened, no config.json beside its weights, more tokens than the
-/// model has positions, a failure of compiled code.
+/// model has positions, phases wanted of a model without, a failure of compiled
+/// code.
 Result<ModelBench> benchModel(const ModelBenchOptions &options);
 
 } // namespace dsflash

@@ -30,6 +30,8 @@ struct SequenceInput {
 /// How a prompt is read: every layer for every token; the decoder only for the
 /// positions that count, with equal results; or for the last window alone.
 enum class Prefill { Full, Exact, Bounded };
+/// "full", "exact" or "bounded".
+const char *prefillName(Prefill prefill);
 
 /// Which (sequence, position) each row of a call is.
 struct RowTable {

@@ -69,7 +69,7 @@ def DeriveReplayPass : Pass<"dsflash-derive-replay", "::mlir::ModuleOp"> {
     entry `replay`, which computes its rows anew and
 
     - appends nothing to global KV and index keys: `dsflash.append` gives way to the state that it took;
-    - attends to window rows of the call alone: `dsflash.csa2` becomes `within_call`;
+    - attends to window rows of the call alone: `dsflash.csa2` becomes `within_call`, and `dsflash.check_window` goes;
     - has no logits: results that count outputs, and arguments that only these needed, are dropped;
     - is not observed.
 
@@ -216,7 +216,8 @@ def InsertChecksPass : Pass<"dsflash-insert-checks", "::mlir::ModuleOp"> {
     that gives it), ids of experts and rows where they are used, and every slot of the window rings keeps
     the position that it holds, which attention checks before it reads. Functions that have no table of positions get that
     of their callers. Names of checks are those of weights, or the operation's in the part of the layer
-    whose rounding point comes next; so this runs before `dsflash-legalize-numerics`.
+    whose rounding point comes next; so this runs before `dsflash-legalize-numerics`, and behind the passes that slice
+    layers (`dsflash-derive-prompt`, `dsflash-derive-tail`), whose slices would keep checks of what they leave out.
 
     ```mlir
     %1 = dsflash.linear %0, %w : (...) -> tensor<?x64xf32>

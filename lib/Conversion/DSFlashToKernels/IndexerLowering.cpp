@@ -336,7 +336,8 @@ void mlir::dsflash::lowerOp(Lowering &l, IndexerOp op) {
              builder.getF32Type());
 
   SmallVector<Value> results =
-      l.dispatch("indexer", n, op->getOperands(), outs,
+      l.dispatch(op.getCandidates() ? "candidate_indexer" : "indexer", n,
+                 op->getOperands(), outs,
                  [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
                      ValueRange outs) {
                    IndexerEmitter emitter(b, op, ins, outs);

@@ -27,7 +27,7 @@ func.func @candidates(%q: tensor<?x128xf32>, %weights: tensor<?x4xf32>, %keys: !
   // CHECK: %[[FULL:[^:]*]]:7 = dsflash.dispatch @indexer_6
   %0:2 = dsflash.indexer %q, %weights keys %keys rows(%sequence, %position) {block_size = 4 : i64}
     : (tensor<?x128xf32>, tensor<?x4xf32>, !keys, tensor<?xi32>, tensor<?xi32>) -> (tensor<?x6xi32>, tensor<?x3xi32>)
-  // CHECK: %[[SOME:[^:]*]]:4 = dsflash.dispatch @indexer_6_1 {{.*}} ins({{.*}}, %[[FULL]]#1 :
+  // CHECK: %[[SOME:[^:]*]]:4 = dsflash.dispatch @candidate_indexer_6 {{.*}} ins({{.*}}, %[[FULL]]#1 :
   %1 = dsflash.indexer %q, %weights keys %keys rows(%sequence, %position) candidates %0#1 {block_size = 4 : i64}
     : (tensor<?x128xf32>, tensor<?x4xf32>, !keys, tensor<?xi32>, tensor<?xi32>, tensor<?x3xi32>) -> tensor<?x6xi32>
   // CHECK: return %[[FULL]]#0, %[[SOME]]#0

@@ -25,5 +25,6 @@ class Page(html.parser.HTMLParser):
 page = Page()
 page.feed(pathlib.Path(sys.argv[1]).read_text())
 assert page.open == [] and page.links == [], (page.open, page.links)
-assert page.headings == ["memory", "kernels", "memory_plan", "parameters", "stages", "passes"], page.headings
+HEADINGS = ["memory", "phases", "contexts", "flops_growth", "kernels", "memory_plan", "parameters", "stages", "passes"]
+assert page.headings == HEADINGS, page.headings
 assert page.rows > 50, page.rows

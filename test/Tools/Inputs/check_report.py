@@ -45,6 +45,26 @@ assert report["memory_plan"]
 for piece in report["memory_plan"]:
     assert piece["offset"] % 64 == 0 and piece["bytes"] > 0, piece
     assert piece["offset"] + piece["bytes"] <= memory["workspace"], piece
+# What the compiled phases multiply (SPEC section 4: active parameters; section 3: rows of the trapezoid; section 6: growth).
+phases = {phase["phase"]: phase for phase in report["phases"]}
+near(phases["prompt"]["active_parameters"], 7.89e9)
+near(phases["decode"]["active_parameters"], 16.13e9)
+assert phases["exact tail"]["rows"] == 128 + 19 * 127 and phases["bounded tail"]["rows"] == 128
+full, prompt = (phases[name]["flops"] / phases[name]["rows"] for name in ("full prefill", "prompt"))
+assert 8192 * prompt + phases["exact tail"]["flops"] <= 0.62 * 8192 * full
+assert 8192 * prompt + phases["bounded tail"]["flops"] <= 0.55 * 8192 * full
+first, _, last = report["contexts"]
+assert (first["tokens"], last["tokens"]) == (4096, 1 << 20)
+# Three sources of ratio 2 and one of ratio 1 scan; four layers read 2048 blocks of 8.
+assert first["rows_scanned"] == 3 * 2048 + 4096 and last["rows_scanned"] == 3 * 2**19 + 2**20
+assert first["rows_in_candidates"] == 4 * 4096 and last["rows_in_candidates"] == 4 * 2048 * 8
+near((last["flops_products"] + last["flops_attention"] + last["flops_index"]) / 1e9, 57.67, 0.002)
+near((first["flops_products"] + first["flops_attention"] + first["flops_index"]) / 1e9, 35.70, 0.002)
+growth = report["flops_growth"]
+assert abs(growth["alike"] - 1.615) < 0.01 and abs(growth["fp4_at_half"] - 1.31) < 0.01
+assert abs(growth["fp4_at_quarter"] - 1.15) < 0.01
+size = lambda context: sum(bytes for key, bytes in context.items() if key.startswith("bytes_") and key != "bytes_scanned_keys")
+assert size(last) <= 1.02 * size(first), (size(first), size(last))
 # Every active parameter is multiplied once for a token.
 near(work["decode"], 2 * parameters["active_decode"], 0.002)
 assert work["prefill"] > 256 * work["decode"]
