@@ -29,6 +29,9 @@ constexpr Architecture kArchitectures[] = {{"nvptx:sm_80", 163 * kKilobyte},
 constexpr int64_t kLanes = 4;
 /// A warp: items are few and long, so they are spread over many blocks.
 constexpr int64_t kThreads = 32;
+/// Rows, outputs and columns of a product: with three stages a block fits the
+/// shared memory of the smallest of these architectures.
+constexpr int64_t kTile[] = {64, 64, 64}, kStages = 3;
 
 struct SelectConfig : dsflash::impl::SelectConfigPassBase<SelectConfig> {
   using Base::Base;
@@ -44,9 +47,11 @@ struct SelectConfig : dsflash::impl::SelectConfigPassBase<SelectConfig> {
                          << "'";
       return signalPassFailure();
     }
-    module->setAttr(configAttrName,
-                    ConfigAttr::get(&getContext(), found->device, kLanes,
-                                    kThreads, found->sharedBytes));
+    module->setAttr(
+        configAttrName,
+        ConfigAttr::get(&getContext(), found->device, kLanes, kThreads,
+                        found->sharedBytes, tensorCores ? kStages : 0,
+                        tensorCores ? ArrayRef(kTile) : ArrayRef<int64_t>()));
   }
 };
 

@@ -82,13 +82,24 @@ public:
   // --- memory ---
   Value load(Value buffer, ArrayRef<Value> indices);
   void store(Value value, Value buffer, ArrayRef<Value> indices);
-  /// `lanes` adjacent elements of the last dimension, as stored.
-  Value loadVector(Value buffer, ArrayRef<Value> indices, int64_t lanes);
-  void storeVector(Value vector, Value buffer, ArrayRef<Value> indices);
+  /// `lanes` adjacent elements of the last dimension, as stored. `alignment`:
+  /// bytes that the address is a multiple of; without it the element's.
+  Value loadVector(Value buffer, ArrayRef<Value> indices, int64_t lanes,
+                   llvm::MaybeAlign alignment = {});
+  void storeVector(Value vector, Value buffer, ArrayRef<Value> indices,
+                   llvm::MaybeAlign alignment = {});
   /// Brings an element into the second-level cache.
   void prefetch(Value buffer, ArrayRef<Value> indices);
   /// A buffer of this kernel's own on the stack; static and small.
   Value scratch(ArrayRef<int64_t> shape, Type element);
+
+  // --- the block of threads that runs a kernel with dsflash.block ---
+  /// The number of this thread in its block.
+  Value thread();
+  /// Waits for all threads of the block; what they wrote is visible then.
+  void barrier();
+  /// A buffer in the block's shared memory, from this byte.
+  Value shared(int64_t offset, ArrayRef<int64_t> shape, Type element);
 
   // --- f32, scalar or vector ---
   Value addf(Value a, Value b);

@@ -362,11 +362,12 @@ def SelectConfigPass : Pass<"dsflash-select-config", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    module attributes {dsflash.config = #dsflash.config<"nvptx:sm_80", lanes = 4, threads = 32, shared_bytes = 166912>} {
+    module attributes {dsflash.config = #dsflash.config<"nvptx:sm_80", lanes = 4, threads = 32, shared_bytes = 166912, stages = 3, tile = [64, 64, 64]>} {
     ```
   }];
   let options = [
-    Option<"device", "device", "std::string", "\"\"", "as --target has it, nvptx:sm_80">];
+    Option<"device", "device", "std::string", "\"\"", "as --target has it, nvptx:sm_80">,
+    Option<"tensorCores", "tensor-cores", "bool", "true", "products of bf16 values on tensor cores">];
 }
 
 def StripProbesPass : Pass<"dsflash-strip-probes", "::mlir::ModuleOp"> {

@@ -3,7 +3,7 @@
 #include "ElementWalk.h"
 #include "Lowering.h"
 #include "RowAccess.h"
-#include "dsflash/Kernels/MatrixProduct.h"
+#include "dsflash/Kernels/TensorProduct.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <limits>
 
@@ -126,11 +126,28 @@ void mlir::dsflash::lowerOp(Lowering &l, RMSNormOp op) {
 template <typename OpTy>
 static void lowerProduct(Lowering &l, StringRef name, OpTy op,
                          FloatType sumType, int64_t groups = 1) {
+  Value n = l.rows(op.getInput());
+  TensorProduct onTensorCores(op.getWeight().getType(), groups, op.getRounded(),
+                              l.getConfig());
+  if (sumType.isF32() && l.hasBF16Input() && onTensorCores.isPossible()) {
+    Value tiles = l.times(l.ceilDiv(n, onTensorCores.getTileRows()),
+                          onTensorCores.getTiles());
+    l.replace(l.dispatch(
+        name, tiles, {op.getInput(), op.getWeight()}, l.empty(op.getType(), n),
+        [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+            ValueRange outs) {
+          onTensorCores.emit(b, begin, end,
+                             {memref::DimOp::create(b, outs[0], 0)}, ins[0],
+                             ins[1], outs[0]);
+        },
+        /*writesState=*/false, onTensorCores.getBlock()));
+    return;
+  }
   MatrixProduct product(op.getWeight().getType(), groups, op.getRounded(),
                         sumType);
   l.replace(l.dispatch(
       name, l.index(product.getTiles()), {op.getInput(), op.getWeight()},
-      l.empty(op.getType(), l.rows(op.getInput())),
+      l.empty(op.getType(), n),
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
         product.emit(b, begin, end, {memref::DimOp::create(b, outs[0], 0)},
