@@ -126,6 +126,20 @@ SmallVector<Value> KernelBuilder::loop(Value begin, Value end, int64_t step,
   return SmallVector<Value>(forOp.getResults());
 }
 
+void KernelBuilder::shareLoop(int64_t end, int64_t step, LoopBody body) {
+  shareLoop(end, step, {}, [&](Value i, ArrayRef<Value>) {
+    body(i);
+    return SmallVector<Value>();
+  });
+}
+
+SmallVector<Value> KernelBuilder::shareLoop(int64_t end, int64_t step,
+                                            ArrayRef<Value> initial,
+                                            CarryBody body) {
+  Value first = threads == 1 ? index(0) : mul(thread(), step);
+  return loop(first, index(end), threads * step, initial, body);
+}
+
 void KernelBuilder::when(Value condition, function_ref<void()> body) {
   auto ifOp = scf::IfOp::create(*this, condition, /*withElseRegion=*/false);
   InsertionGuard guard(*this);
@@ -195,6 +209,25 @@ Value KernelBuilder::thread() {
 }
 
 void KernelBuilder::barrier() { NVVM::Barrier0Op::create(*this); }
+
+Value KernelBuilder::sumThreads(Value value) {
+  if (threads == 1)
+    return value;
+  Value sums = shared(/*offset=*/0, {threads}, value.getType());
+  Value number = thread();
+  store(value, sums, {number});
+  barrier();
+  for (int64_t half = threads / 2; half > 0; half /= 2) {
+    when(cmp(arith::CmpIPredicate::slt, number, index(half)), [&] {
+      Value other = load(sums, {add(number, half)});
+      store(addf(load(sums, {number}), other), sums, {number});
+    });
+    barrier();
+  }
+  Value sum = load(sums, {index(0)});
+  barrier();
+  return sum;
+}
 
 /// All shared memory of a block; a launch says how much that is.
 static memref::GlobalOp getSharedMemory(KernelBuilder &b) {

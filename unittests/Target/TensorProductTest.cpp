@@ -330,4 +330,26 @@ TEST(TensorProduct, PlainPath) {
   check({kE2M1, 130, 288, 1, 8, false}, {1, 40});
 }
 
+// What a block asks for follows from its tile: of the columns that it
+// multiplies, all of its rows as f32 and its outputs as they are stored, and
+// one scale for eight weights.
+TEST(TensorProduct, CountersFollowFromTheTile) {
+  constexpr int64_t rows = 64, outputs = 128, columns = 512, tile = 64;
+  ProductKernel kernel({kE4M3, outputs, columns});
+  kernel.device.options().counters = true;
+  kernel.run(makeRows(rows, columns), {});
+  ASSERT_EQ(kernel.device.counters().size(), 1u);
+  const simt::Counters &counted = kernel.device.counters().begin()->second;
+  EXPECT_EQ(counted.tensorFlops, uint64_t(2 * rows * outputs * columns));
+
+  double input = rows * columns * 4, weight = outputs * columns;
+  double scales = weight / (32 * 32), result = rows * outputs * 4;
+  EXPECT_LE(counted.uniqueReadBytes, 1.02 * (input + weight + scales));
+  EXPECT_EQ(counted.uniqueWrittenBytes, result);
+  double requested = input * outputs / tile + weight * rows / tile + weight / 8;
+  EXPECT_NEAR(counted.globalReadBytes, requested, 0.05 * requested);
+  EXPECT_LE(counted.globalSectors, 1.05 * counted.idealSectors);
+  EXPECT_LE(counted.sharedPasses, 1.1 * counted.idealPasses);
+}
+
 } // namespace

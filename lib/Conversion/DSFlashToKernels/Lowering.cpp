@@ -216,7 +216,8 @@ func::FuncOp Lowering::makeKernel(StringRef base, FunctionType type,
   symbols.insert(kernel);
   Block *entry = kernel.addEntryBlock();
   ValueRange arguments = entry->getArguments();
-  KernelBuilder builder(loc(), opBuilder.getContext(), maxLanes);
+  KernelBuilder builder(loc(), opBuilder.getContext(), maxLanes,
+                        block ? block.getThreads() : 1);
   builder.setInsertionPointToStart(entry);
   body(builder, arguments[0], arguments[1], arguments.slice(2, inCount),
        arguments.drop_front(2 + inCount));
@@ -243,6 +244,18 @@ SmallVector<Value> Lowering::dispatch(StringRef name, Value grid,
       DispatchOp::create(opBuilder, loc(), outs.getTypes(), kernel.getSymName(),
                          /*call=*/Value(), grid, ins, outs, writesState);
   return SmallVector<Value>(launch.getResults());
+}
+
+BlockAttr Lowering::getRowBlock(Value tensor) const {
+  if (!config)
+    return {};
+  constexpr int64_t most = 256;
+  int64_t features = cast<ShapedType>(tensor.getType()).getShape().back();
+  int64_t vectors = ShapedType::isDynamic(features) ? 1 : features / maxLanes;
+  auto threads = std::clamp(int64_t(llvm::PowerOf2Ceil(vectors)),
+                            config.getThreads(), most);
+  return BlockAttr::get(config.getContext(), threads,
+                        KernelBuilder::getSumBytes(threads));
 }
 
 void Lowering::replace(ValueRange results) {

@@ -274,7 +274,8 @@ void mlir::dsflash::lowerOp(Lowering &l, SwiGLUOp op) {
             b.storeVector(roundIf(b, op.getRounded(), result), outs[0], at);
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getGate())));
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, CombineOp op) {
@@ -296,5 +297,6 @@ void mlir::dsflash::lowerOp(Lowering &l, CombineOp op) {
                           {row, first});
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getShared())));
 }

@@ -168,6 +168,8 @@ void mlir::dsflash::addDSFlashToLLVMPasses(
   else if (llvm::is_contained(features, "avx2"))
     math.lookUpLanes = 8;
   math.lookUpBytes = !onDevice && llvm::is_contained(features, "avx512vbmi");
+  if (onDevice)
+    passes.addPass(createAlignVectorsPass());
   passes.addPass(createThreadCallPass());
   passes.addPass(createLowerMathPass(math));
   passes.addPass(createLowerVectorPass());

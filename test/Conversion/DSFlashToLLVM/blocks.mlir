@@ -23,7 +23,6 @@
 // CHECK:       nvvm.read.ptx.sreg.ctaid.x
 // CHECK:       nvvm.read.ptx.sreg.nctaid.x
 // CHECK:       llvm.call @turn.body(
-// CHECK-NEXT:  nvvm.barrier0
 
 // PTX: .extern .shared .align 128 .b8 dsflash_shared[];
 // PTX-SAME: .visible .entry turn(

@@ -109,8 +109,8 @@ def DSFlash_BlockAttr : AttrDef<DSFlash_Dialect, "Block"> {
   let description = [{
     `dsflash.block` on a kernel of a device: a block of `threads` runs one item
     together and has `shared_bytes` of shared memory, which `memref.get_global
-    @dsflash_shared` gives. All threads enter the kernel and leave it. A kernel without it
-    runs each of its items on one thread.
+    @dsflash_shared` gives. All threads enter the kernel and leave it; the next item may
+    begin before the last of them has left. A kernel without it runs each of its items on one thread.
 
     - C1: threads is a multiple of 32 up to 1024.
     - C2: shared_bytes is not negative.
