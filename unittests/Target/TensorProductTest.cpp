@@ -7,7 +7,6 @@
 
 #include "dsflash/ABI/ModuleABI.h"
 #include "dsflash/ABI/QuantFormats.h"
-#include "dsflash/Conversion/DSFlashToLLVM.h"
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
 #include "dsflash/InitAll.h"
 #include "dsflash/Pipelines/Pipelines.h"
@@ -111,7 +110,7 @@ public:
     dsf::buildLLVMPipeline(code, llvmOptions);
     EXPECT_TRUE(mlir::succeeded(code.run(*source)));
     auto bytes = mlir::cast<mlir::StringAttr>(
-        source->lookupSymbol<mlir::LLVM::GlobalOp>(dsf::deviceCodeSymbol)
+        source->lookupSymbol<mlir::LLVM::GlobalOp>("dsf.ptx.sm_80")
             .getValueAttr());
     auto loaded = simt::Module::load(device, bytes.getValue().drop_back().str(),
                                      "product.ptx");

@@ -355,7 +355,8 @@ def SelectConfigPass : Pass<"dsflash-select-config", "::mlir::ModuleOp"> {
   let summary = "how kernels are made for a device";
   let description = [{
     Writes `dsflash.config` on the module: the one place that knows an
-    architecture's sizes. Without a device, or for an unknown one, it is an error.
+    architecture's sizes. Of several devices the first has its name there, and a block has the shared memory
+    that all of them have. Without a device, or for an unknown one, it is an error.
 
     ```mlir
     module {
@@ -366,7 +367,7 @@ def SelectConfigPass : Pass<"dsflash-select-config", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"device", "device", "std::string", "\"\"", "as --target has it, nvptx:sm_80">,
+    Option<"device", "device", "std::string", "\"\"", "as nvptx:sm_80,nvptx:sm_90a">,
     Option<"tensorCores", "tensor-cores", "bool", "true", "products of bf16 values on tensor cores">];
 }
 
