@@ -2,6 +2,7 @@
 
 #include "dsflash/Kernels/KernelBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -125,6 +126,20 @@ SmallVector<Value> KernelBuilder::loop(Value begin, Value end, int64_t step,
   return SmallVector<Value>(forOp.getResults());
 }
 
+void KernelBuilder::shareLoop(int64_t end, int64_t step, LoopBody body) {
+  shareLoop(end, step, {}, [&](Value i, ArrayRef<Value>) {
+    body(i);
+    return SmallVector<Value>();
+  });
+}
+
+SmallVector<Value> KernelBuilder::shareLoop(int64_t end, int64_t step,
+                                            ArrayRef<Value> initial,
+                                            CarryBody body) {
+  Value first = threads == 1 ? index(0) : mul(thread(), step);
+  return loop(first, index(end), threads * step, initial, body);
+}
+
 void KernelBuilder::when(Value condition, function_ref<void()> body) {
   auto ifOp = scf::IfOp::create(*this, condition, /*withElseRegion=*/false);
   InsertionGuard guard(*this);
@@ -153,14 +168,17 @@ void KernelBuilder::store(Value value, Value buffer, ArrayRef<Value> indices) {
   memref::StoreOp::create(*this, value, buffer, ValueRange(indices));
 }
 Value KernelBuilder::loadVector(Value buffer, ArrayRef<Value> indices,
-                                int64_t lanes) {
+                                int64_t lanes, llvm::MaybeAlign alignment) {
   Type element = cast<MemRefType>(buffer.getType()).getElementType();
   return vector::LoadOp::create(*this, VectorType::get(lanes, element), buffer,
-                                ValueRange(indices));
+                                ValueRange(indices), /*nontemporal=*/false,
+                                alignment);
 }
 void KernelBuilder::storeVector(Value vector, Value buffer,
-                                ArrayRef<Value> indices) {
-  vector::StoreOp::create(*this, vector, buffer, ValueRange(indices));
+                                ArrayRef<Value> indices,
+                                llvm::MaybeAlign alignment) {
+  vector::StoreOp::create(*this, vector, buffer, ValueRange(indices),
+                          /*nontemporal=*/false, alignment);
 }
 
 void KernelBuilder::prefetch(Value buffer, ArrayRef<Value> indices) {
@@ -180,6 +198,63 @@ Value KernelBuilder::scratch(ArrayRef<int64_t> shape, Type element) {
   setInsertionPointToStart(&function.getBody().front());
   return memref::AllocaOp::create(*this, MemRefType::get(shape, element),
                                   getI64IntegerAttr(alignment));
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks of threads
+//===----------------------------------------------------------------------===//
+
+Value KernelBuilder::thread() {
+  return toIndex(NVVM::ThreadIdXOp::create(*this, getI32Type()));
+}
+
+void KernelBuilder::barrier() { NVVM::Barrier0Op::create(*this); }
+
+Value KernelBuilder::sumThreads(Value value) {
+  if (threads == 1)
+    return value;
+  Value sums = shared(/*offset=*/0, {threads}, value.getType());
+  Value number = thread();
+  store(value, sums, {number});
+  barrier();
+  for (int64_t half = threads / 2; half > 0; half /= 2) {
+    when(cmp(arith::CmpIPredicate::slt, number, index(half)), [&] {
+      Value other = load(sums, {add(number, half)});
+      store(addf(load(sums, {number}), other), sums, {number});
+    });
+    barrier();
+  }
+  Value sum = load(sums, {index(0)});
+  barrier();
+  return sum;
+}
+
+/// All shared memory of a block; a launch says how much that is.
+static memref::GlobalOp getSharedMemory(KernelBuilder &b) {
+  constexpr StringLiteral name = "dsflash_shared";
+  constexpr int64_t addressSpace = 3, alignment = 128;
+  auto module =
+      b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  if (auto known = module.lookupSymbol<memref::GlobalOp>(name))
+    return known;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(module.getBody());
+  auto type = MemRefType::get(0, b.getI8Type(), MemRefLayoutAttrInterface(),
+                              b.getI64IntegerAttr(addressSpace));
+  return memref::GlobalOp::create(
+      b, b.getStringAttr(name), /*sym_visibility=*/StringAttr(),
+      TypeAttr::get(type), /*initial_value=*/Attribute(),
+      /*constant=*/UnitAttr(), b.getI64IntegerAttr(alignment));
+}
+
+Value KernelBuilder::shared(int64_t offset, ArrayRef<int64_t> shape,
+                            Type element) {
+  memref::GlobalOp memory = getSharedMemory(*this);
+  MemRefType bytes = memory.getType();
+  auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(),
+                              bytes.getMemorySpace());
+  Value base = memref::GetGlobalOp::create(*this, bytes, memory.getSymName());
+  return memref::ViewOp::create(*this, type, base, index(offset), ValueRange());
 }
 
 //===----------------------------------------------------------------------===//

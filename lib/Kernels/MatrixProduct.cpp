@@ -1,8 +1,7 @@
 //===- MatrixProduct.cpp - Products with packed matrices ------------------===//
 
 #include "dsflash/Kernels/MatrixProduct.h"
-#include "dsflash/Transforms/AttributeNames.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "ProductOperands.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -53,32 +52,6 @@ int64_t getSpan(FormatAttr format) {
   int64_t unit = format.hasScale() ? format.getBlockColumns() : mostSpan;
   return std::max(mostSpan / unit, int64_t(1)) * unit;
 }
-
-/// The arguments of a product's function.
-struct ProductOperands {
-  Value begin, end;    // tiles
-  Value input, output; // [rows, features]
-  Value payload;       // of the weight
-  Value groupOutputs;  // outputs of one group
-  Value rowCount;
-  Value rounded; // i1
-  // Null where there is none.
-  Value scales;
-  Value order, firstSlot, slotsPerInput;
-
-  /// Visits all that are there, in order.
-  template <typename Visit>
-  void forEach(bool hasScales, bool hasOrder, Visit visit) {
-    for (Value *value : {&begin, &end, &input, &output, &payload, &groupOutputs,
-                         &rowCount, &rounded})
-      visit(*value);
-    if (hasScales)
-      visit(scales);
-    if (hasOrder)
-      for (Value *value : {&order, &firstSlot, &slotsPerInput})
-        visit(*value);
-  }
-};
 
 /// Where a row of activations lies and where its result goes.
 struct ProductRow {
@@ -472,78 +445,18 @@ int64_t MatrixProduct::getTiles() const {
   return groups * llvm::divideCeil(outputs / groups, tile);
 }
 
-/// A matrix of unknown extents.
-static Value forgetExtents(KernelBuilder &b, Value matrix) {
-  auto type = cast<MemRefType>(matrix.getType());
-  SmallVector<int64_t> extents(type.getRank(), ShapedType::kDynamic);
-  return memref::CastOp::create(
-      b, MemRefType::get(extents, type.getElementType()), matrix);
-}
-
-/// The function for a format and a number of lanes, made where it is missing.
-static func::FuncOp getFunction(KernelBuilder &b, FormatAttr format,
-                                FloatType sumType, int64_t lanes,
-                                TypeRange types, bool hasOrder) {
-  std::string name = "product." + stringifyElement(format.getElement()).str();
-  if (format.hasScale())
-    name += "." + std::to_string(format.getBlockRows()) + "x" +
-            std::to_string(format.getBlockColumns());
-  if (sumType.isF64())
-    name += ".f64";
-  name += ".lanes" + std::to_string(lanes);
-  if (hasOrder)
-    name += ".slots";
-  auto module =
-      b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  if (auto known = module.lookupSymbol<func::FuncOp>(name))
-    return known;
-  auto function =
-      func::FuncOp::create(b.getLoc(), name, b.getFunctionType(types, {}));
-  function.setPrivate();
-  function->setAttr(kernelAttrName, b.getUnitAttr());
-  module.push_back(function);
-  Block *entry = function.addEntryBlock();
-  ProductOperands operands;
-  auto argument = entry->args_begin();
-  operands.forEach(format.hasScale(), hasOrder,
-                   [&](Value &value) { value = *argument++; });
-  KernelBuilder body(b.getLoc(), b.getContext(), b.getMaxLanes());
-  body.setInsertionPointToStart(entry);
-  ProductEmitter(body, format, sumType, lanes, operands).emit();
-  func::ReturnOp::create(body);
-  return function;
-}
-
 void MatrixProduct::emit(KernelBuilder &b, Value begin, Value end,
                          const ProductRows &rows, Value input, Value weight,
                          Value output, Value expert) const {
-  auto getPlane = [&](Plane plane) {
-    auto value = cast<TypedValue<WeightType>>(weight);
-    return forgetExtents(
-        b, WeightDataOp::create(b, getPlaneType(value.getType(), plane),
-                                /*call=*/Value(), value, expert, plane));
-  };
-  ProductOperands operands;
-  operands.begin = begin;
-  operands.end = end;
-  operands.input = forgetExtents(b, input);
-  operands.output = forgetExtents(b, output);
-  operands.payload = getPlane(Plane::Payload);
-  operands.groupOutputs = b.index(outputs / groups);
-  operands.rowCount = rows.count;
-  operands.rounded = arith::ConstantOp::create(b, b.getBoolAttr(rounded));
-  if (format.hasScale())
-    operands.scales = getPlane(Plane::Scale);
-  if (rows.order) {
-    operands.order = rows.order;
-    operands.firstSlot = rows.first;
-    operands.slotsPerInput = b.index(rows.slotsPerInput);
-  }
-  SmallVector<Value> list;
-  operands.forEach(format.hasScale(), bool(rows.order),
-                   [&](Value &value) { list.push_back(value); });
-  func::FuncOp function =
-      getFunction(b, format, sumType, getSumLanes(b, format, columns, sumType),
-                  ValueRange(list).getTypes(), bool(rows.order));
-  func::CallOp::create(b, function, list);
+  int64_t lanes = getSumLanes(b, format, columns, sumType);
+  ProductOperands operands(b, begin, end, rows, input, weight, output, expert,
+                           outputs / groups, rounded);
+  std::string name = "product." + describeProduct(format);
+  if (sumType.isF64())
+    name += ".f64";
+  operands.callFunction(
+      b, name + ".lanes" + std::to_string(lanes),
+      [&](KernelBuilder &body, const ProductOperands &arguments) {
+        ProductEmitter(body, format, sumType, lanes, arguments).emit();
+      });
 }

@@ -53,7 +53,8 @@ static void addBufferization(OpPassManager &passes) {
 void mlir::dsflash::buildKernelsPipeline(
     OpPassManager &passes, const KernelsPipelineOptions &options) {
   if (!options.device.empty())
-    passes.addPass(createSelectConfigPass({options.device}));
+    passes.addPass(
+        createSelectConfigPass({options.device, options.tensorCores}));
   if (options.fuseRounding)
     passes.addPass(createFuseRoundingPass());
   passes.addPass(createConvertDSFlashToKernelsPass());

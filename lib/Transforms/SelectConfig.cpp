@@ -3,6 +3,7 @@
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
 #include "dsflash/Transforms/AttributeNames.h"
 #include "dsflash/Transforms/Passes.h"
+#include <limits>
 
 namespace mlir::dsflash {
 #define GEN_PASS_DEF_SELECTCONFIGPASS
@@ -29,24 +30,40 @@ constexpr Architecture kArchitectures[] = {{"nvptx:sm_80", 163 * kKilobyte},
 constexpr int64_t kLanes = 4;
 /// A warp: items are few and long, so they are spread over many blocks.
 constexpr int64_t kThreads = 32;
+/// Rows, outputs and columns of a product: with three stages a block fits the
+/// shared memory of the smallest of these architectures.
+constexpr int64_t kTile[] = {64, 64, 64}, kStages = 3;
+
+const Architecture *find(StringRef device) {
+  const Architecture *found =
+      llvm::find_if(kArchitectures, [&](const Architecture &architecture) {
+        return architecture.device == device;
+      });
+  return found == std::end(kArchitectures) ? nullptr : found;
+}
 
 struct SelectConfig : dsflash::impl::SelectConfigPassBase<SelectConfig> {
   using Base::Base;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    const Architecture *found =
-        llvm::find_if(kArchitectures, [&](const Architecture &architecture) {
-          return architecture.device == device;
-        });
-    if (found == std::end(kArchitectures)) {
-      module.emitError() << "no configuration for the device '" << device
-                         << "'";
-      return signalPassFailure();
+    SmallVector<StringRef> devices;
+    StringRef(device).split(devices, ',');
+    int64_t sharedBytes = std::numeric_limits<int64_t>::max();
+    for (StringRef name : devices) {
+      const Architecture *architecture = find(name);
+      if (!architecture) {
+        module.emitError() << "no configuration for the device '" << name
+                           << "'";
+        return signalPassFailure();
+      }
+      sharedBytes = std::min(sharedBytes, architecture->sharedBytes);
     }
-    module->setAttr(configAttrName,
-                    ConfigAttr::get(&getContext(), found->device, kLanes,
-                                    kThreads, found->sharedBytes));
+    module->setAttr(
+        configAttrName,
+        ConfigAttr::get(&getContext(), devices.front(), kLanes, kThreads,
+                        sharedBytes, tensorCores ? kStages : 0,
+                        tensorCores ? ArrayRef(kTile) : ArrayRef<int64_t>()));
   }
 };
 

@@ -66,7 +66,7 @@ bool Driver::chooseTarget() {
     if (!parsed)
       return reportTarget(parsed.takeError());
     devices = std::move(*parsed);
-    kernelsOptions.device = StringRef(host).split(',').first.str();
+    kernelsOptions.device = host;
     llvmOptions.device = host;
     host = "cpu:generic";
     if (!choosePtxas())

@@ -255,6 +255,13 @@ TEST(SimtValues, Conversions) {
       {"cvt.rn.f16.u32 %rs1, 2049;" HRESULT, 0x6800},
       // The first source goes to the upper half.
       {"cvt.rn.bf16x2.f32 %r1, 0f3F800000, 0f40000000;" TO64, 0x3f804000},
+      // Zeros of both signs in every format.
+      {"cvt.rn.bf16x2.f32 %r1, 0f80000000, 0f00000000;" TO64, 0x80000000},
+      {"cvt.rn.f16x2.f32 %r1, 0f80000000, 0f00000000;" TO64, 0x80000000},
+      {"cvt.rn.satfinite.e4m3x2.f32 %rs1, 0f80000000, 0f00000000;" HRESULT,
+       0x8000},
+      {"cvt.rn.satfinite.e5m2x2.f32 %rs1, 0f80000000, 0f00000000;" HRESULT,
+       0x8000},
       {"cvt.rn.satfinite.e4m3x2.f32 %rs1, 0f3F800000, 0fC0000000;" HRESULT,
        0x38c0},
       // e4m3: 448 is the largest; 1.0625 is a tie to 1; 2^-9 the least.

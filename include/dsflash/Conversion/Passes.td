@@ -25,7 +25,8 @@ def ConvertDSFlashToKernelsPass
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::vector::VectorDialect"];
 }
 
@@ -76,6 +77,24 @@ def LowerVectorPass : Pass<"dsflash-lower-vector"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
+}
+
+def AlignVectorsPass : Pass<"dsflash-align-vectors", "::mlir::ModuleOp"> {
+  let summary = "how far the vectors that a kernel loads and stores are aligned";
+  let description = [{
+    Says of each vector in a function with `dsflash.kernel` that its address is a multiple of up to 16 bytes, where that
+    follows from the indices: on a device a vector is one access only if it does. Buffers of a device start at multiples of 16 bytes.
+
+    ```mlir
+    scf.for %f = %c0 to %c64 step %c4 {
+      %v = vector.load %x[%row, %f] : memref<?x64xf32>, vector<4xf32>
+    ```
+    becomes
+    ```mlir
+    scf.for %f = %c0 to %c64 step %c4 {
+      %v = vector.load %x[%row, %f] {alignment = 16 : i64} : memref<?x64xf32>, vector<4xf32>
+    ```
+  }];
 }
 
 def ConvertDSFlashToLLVMPass

@@ -21,12 +21,15 @@ public:
   /// Lanes of a vector of f32 on a processor.
   static constexpr int64_t processorLanes = 16;
 
-  /// `maxLanes`: of a vector of f32, a power of two.
+  /// `maxLanes`: of a vector of f32, a power of two. `threads`: that run an
+  /// item together.
   KernelBuilder(Location loc, MLIRContext *context,
-                int64_t maxLanes = processorLanes)
-      : ImplicitLocOpBuilder(loc, context), maxLanes(maxLanes) {}
+                int64_t maxLanes = processorLanes, int64_t threads = 1)
+      : ImplicitLocOpBuilder(loc, context), maxLanes(maxLanes),
+        threads(threads) {}
 
   int64_t getMaxLanes() const { return maxLanes; }
+  int64_t getThreads() const { return threads; }
   /// Lanes of a vector that walks `extent` elements without a rest: the
   /// largest power of two up to the most lanes that divides it.
   int64_t getLanes(int64_t extent) const;
@@ -75,6 +78,10 @@ public:
   /// A loop that carries values; gives the last ones.
   SmallVector<Value> loop(Value begin, Value end, int64_t step,
                           ArrayRef<Value> initial, CarryBody body);
+  /// Walks 0 to `end`; the threads of an item take turns.
+  void shareLoop(int64_t end, int64_t step, LoopBody body);
+  SmallVector<Value> shareLoop(int64_t end, int64_t step,
+                               ArrayRef<Value> initial, CarryBody body);
   void when(Value condition, function_ref<void()> body);
   void when(Value condition, function_ref<void()> body,
             function_ref<void()> otherwise);
@@ -82,13 +89,30 @@ public:
   // --- memory ---
   Value load(Value buffer, ArrayRef<Value> indices);
   void store(Value value, Value buffer, ArrayRef<Value> indices);
-  /// `lanes` adjacent elements of the last dimension, as stored.
-  Value loadVector(Value buffer, ArrayRef<Value> indices, int64_t lanes);
-  void storeVector(Value vector, Value buffer, ArrayRef<Value> indices);
+  /// `lanes` adjacent elements of the last dimension, as stored. `alignment`:
+  /// bytes that the address is a multiple of; without it the element's.
+  Value loadVector(Value buffer, ArrayRef<Value> indices, int64_t lanes,
+                   llvm::MaybeAlign alignment = {});
+  void storeVector(Value vector, Value buffer, ArrayRef<Value> indices,
+                   llvm::MaybeAlign alignment = {});
   /// Brings an element into the second-level cache.
   void prefetch(Value buffer, ArrayRef<Value> indices);
   /// A buffer of this kernel's own on the stack; static and small.
   Value scratch(ArrayRef<int64_t> shape, Type element);
+
+  // --- the block of threads that runs a kernel with dsflash.block ---
+  /// The number of this thread in its block.
+  Value thread();
+  /// Waits for all threads of the block; what they wrote is visible then.
+  void barrier();
+  /// The sum of a float of each thread of an item, in a fixed order; every
+  /// thread gets it. Uses getSumBytes of the block's shared memory.
+  Value sumThreads(Value value);
+  static int64_t getSumBytes(int64_t threads) {
+    return threads * sizeof(double);
+  }
+  /// A buffer in the block's shared memory, from this byte.
+  Value shared(int64_t offset, ArrayRef<int64_t> shape, Type element);
 
   // --- f32, scalar or vector ---
   Value addf(Value a, Value b);
@@ -188,7 +212,7 @@ private:
   Value bitcast(Value value, Type element);
   Value reduce(Value vector, function_ref<Value(Value, Value)> combine);
 
-  int64_t maxLanes;
+  int64_t maxLanes, threads;
 };
 
 } // namespace mlir::dsflash

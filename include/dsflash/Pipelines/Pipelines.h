@@ -37,6 +37,10 @@ struct KernelsPipelineOptions : PassPipelineOptions<KernelsPipelineOptions> {
       llvm::cl::desc("device that runs the kernels, as nvptx:sm_80; empty: the "
                      "host"),
       llvm::cl::init("")};
+  Option<bool> tensorCores{
+      *this, "tensor-cores",
+      llvm::cl::desc("products of bf16 values on tensor cores of the device"),
+      llvm::cl::init(true)};
   Option<int64_t> maxAllocaBytes{
       *this, "max-alloca-bytes",
       llvm::cl::desc("stack buffers of one kernel, in bytes"),

@@ -356,18 +356,20 @@ def SelectConfigPass : Pass<"dsflash-select-config", "::mlir::ModuleOp"> {
   let summary = "how kernels are made for a device";
   let description = [{
     Writes `dsflash.config` on the module: the one place that knows an
-    architecture's sizes. Without a device, or for an unknown one, it is an error.
+    architecture's sizes. Of several devices the first has its name there, and a block has the shared memory
+    that all of them have. Without a device, or for an unknown one, it is an error.
 
     ```mlir
     module {
     ```
     becomes
     ```mlir
-    module attributes {dsflash.config = #dsflash.config<"nvptx:sm_80", lanes = 4, threads = 32, shared_bytes = 166912>} {
+    module attributes {dsflash.config = #dsflash.config<"nvptx:sm_80", lanes = 4, threads = 32, shared_bytes = 166912, stages = 3, tile = [64, 64, 64]>} {
     ```
   }];
   let options = [
-    Option<"device", "device", "std::string", "\"\"", "as --target has it, nvptx:sm_80">];
+    Option<"device", "device", "std::string", "\"\"", "as nvptx:sm_80,nvptx:sm_90a">,
+    Option<"tensorCores", "tensor-cores", "bool", "true", "products of bf16 values on tensor cores">];
 }
 
 def StripProbesPass : Pass<"dsflash-strip-probes", "::mlir::ModuleOp"> {

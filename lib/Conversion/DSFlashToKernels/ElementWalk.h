@@ -8,16 +8,17 @@
 namespace mlir::dsflash {
 
 /// Walks buffer[row, ...] (rank 1 to 3), in steps of the last dimension; the
-/// body gets all indices. A row of a buffer of rank 1 is one element.
+/// body gets all indices. A row of a buffer of rank 1 is one element. The
+/// threads of an item share the elements.
 inline void forRowElements(KernelBuilder &b, Value buffer, Value row,
                            int64_t step,
                            function_ref<void(ArrayRef<Value>)> body) {
   ArrayRef<int64_t> extents =
       cast<MemRefType>(buffer.getType()).getShape().drop_front();
   if (extents.empty())
-    return body({row});
+    return b.shareLoop(1, 1, [&](Value) { body({row}); });
   auto walk = [&](ArrayRef<Value> leading) {
-    b.loop(b.index(0), b.index(extents.back()), step, [&](Value last) {
+    b.shareLoop(extents.back(), step, [&](Value last) {
       SmallVector<Value> indices(leading);
       indices.push_back(last);
       body(indices);
@@ -33,8 +34,7 @@ inline void
 forRowVectors(KernelBuilder &b, Value buffer, Value row,
               function_ref<void(ArrayRef<Value>, int64_t lanes)> body) {
   auto type = cast<MemRefType>(buffer.getType());
-  int64_t lanes =
-      type.getRank() == 1 ? 1 : b.getLanes(type.getShape().back());
+  int64_t lanes = type.getRank() == 1 ? 1 : b.getLanes(type.getShape().back());
   forRowElements(b, buffer, row, lanes,
                  [&](ArrayRef<Value> indices) { body(indices, lanes); });
 }

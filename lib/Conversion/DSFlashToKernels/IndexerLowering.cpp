@@ -34,8 +34,7 @@ public:
 
   BestEntries(KernelBuilder &b, int64_t wanted, Value ranks, Value indices)
       : b(b), wanted(wanted), rankLanes(b.getMaxLanes()), ranks(ranks),
-        indices(indices),
-        count(b.scratch({}, b.getIndexType())),
+        indices(indices), count(b.scratch({}, b.getIndexType())),
         threshold(b.scratch({}, b.getI32Type())) {}
 
   /// Starts anew, in the buffers' row `at`.

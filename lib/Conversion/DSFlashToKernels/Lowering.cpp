@@ -12,8 +12,33 @@ using namespace mlir::dsflash;
 
 Lowering::Lowering(ModuleOp module)
     : module(module), symbols(module), opBuilder(module.getContext()) {
-  auto config = module->getAttrOfType<ConfigAttr>(configAttrName);
+  config = module->getAttrOfType<ConfigAttr>(configAttrName);
   maxLanes = config ? config.getLanes() : KernelBuilder::processorLanes;
+  findBF16Inputs();
+}
+
+/// Whether the result of an operation is exact in bf16 by itself (SPEC section
+/// 2: what a quantizer or a rounding point gives).
+static bool roundsToBF16(Operation *op) {
+  if (auto embed = dyn_cast<EmbedOp>(op))
+    return embed.getTable().getType().getFormat().getElement() == Element::BF16;
+  return isa<RoundOp, QuantizeOp>(op) ||
+         (isa<RoundableOpInterface>(op) && op->hasAttr("rounded"));
+}
+
+void Lowering::findBF16Inputs() {
+  auto numerics = module->getAttrOfType<StringAttr>(numericsAttrName);
+  if (numerics && numerics.getValue() != "reference")
+    return;
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op->getNumOperands() == 0)
+      return;
+    Operation *producer = op->getOperand(0).getDefiningOp();
+    while (isa_and_nonnull<GatherRowsOp, LastRowsOp, ProbeOp>(producer))
+      producer = producer->getOperand(0).getDefiningOp();
+    if (producer && roundsToBF16(producer))
+      withBF16Input.insert(op);
+  });
 }
 
 bool Lowering::lower(Operation *op) {
@@ -49,6 +74,13 @@ Value Lowering::times(Value count, int64_t factor) {
   if (std::optional<int64_t> constant = getConstantIntValue(count))
     return index(*constant * factor);
   return arith::MulIOp::create(opBuilder, loc(), count, index(factor));
+}
+
+Value Lowering::ceilDiv(Value count, int64_t size) {
+  if (std::optional<int64_t> constant = getConstantIntValue(count))
+    return index(llvm::divideCeil(*constant, size));
+  Value ahead = arith::AddIOp::create(opBuilder, loc(), count, index(size - 1));
+  return arith::DivUIOp::create(opBuilder, loc(), ahead, index(size));
 }
 
 /// The tensor that has as many rows as `tensor` and exists before it, if any.
@@ -149,7 +181,8 @@ static std::string getKey(StringRef name, Operation *op, TypeRange types) {
 }
 
 func::FuncOp Lowering::getKernel(StringRef name, ValueRange ins,
-                                 ValueRange outs, KernelBody body) {
+                                 ValueRange outs, KernelBody body,
+                                 BlockAttr block) {
   SmallVector<Type> types(2, opBuilder.getIndexType());
   for (ValueRange operands : {ins, outs})
     for (Value operand : operands)
@@ -163,13 +196,14 @@ func::FuncOp Lowering::getKernel(StringRef name, ValueRange ins,
   if (!shapes.empty())
     symbol += "_" + shapes;
   kernel = makeKernel(symbol, opBuilder.getFunctionType(types, {}), ins.size(),
-                      body);
+                      body, block);
   return kernel;
 }
 
 /// The kernel with this body, a new one if there is none.
 func::FuncOp Lowering::makeKernel(StringRef base, FunctionType type,
-                                  int64_t inCount, KernelBody body) {
+                                  int64_t inCount, KernelBody body,
+                                  BlockAttr block) {
   std::string symbol = base.str();
   for (int64_t i = 1; symbols.lookup(symbol); ++i)
     symbol = (base + "_" + Twine(i)).str();
@@ -177,17 +211,21 @@ func::FuncOp Lowering::makeKernel(StringRef base, FunctionType type,
   auto kernel = func::FuncOp::create(loc(), symbol, type);
   kernel.setPrivate();
   kernel->setAttr(kernelAttrName, opBuilder.getUnitAttr());
+  if (block)
+    kernel->setAttr(blockAttrName, block);
   symbols.insert(kernel);
   Block *entry = kernel.addEntryBlock();
   ValueRange arguments = entry->getArguments();
-  KernelBuilder builder(loc(), opBuilder.getContext(), maxLanes);
+  KernelBuilder builder(loc(), opBuilder.getContext(), maxLanes,
+                        block ? block.getThreads() : 1);
   builder.setInsertionPointToStart(entry);
   body(builder, arguments[0], arguments[1], arguments.slice(2, inCount),
        arguments.drop_front(2 + inCount));
   func::ReturnOp::create(builder);
   SmallVector<func::FuncOp> &others = kernelsByType[type];
   for (func::FuncOp other : others)
-    if (OperationEquivalence::isRegionEquivalentTo(
+    if (other->getAttr(blockAttrName) == block &&
+        OperationEquivalence::isRegionEquivalentTo(
             &other.getBody(), &kernel.getBody(),
             OperationEquivalence::IgnoreLocations)) {
       symbols.erase(kernel);
@@ -199,12 +237,25 @@ func::FuncOp Lowering::makeKernel(StringRef base, FunctionType type,
 
 SmallVector<Value> Lowering::dispatch(StringRef name, Value grid,
                                       ValueRange ins, ValueRange outs,
-                                      KernelBody body, bool writesState) {
-  func::FuncOp kernel = getKernel(name, ins, outs, body);
+                                      KernelBody body, bool writesState,
+                                      BlockAttr block) {
+  func::FuncOp kernel = getKernel(name, ins, outs, body, block);
   auto launch =
       DispatchOp::create(opBuilder, loc(), outs.getTypes(), kernel.getSymName(),
                          /*call=*/Value(), grid, ins, outs, writesState);
   return SmallVector<Value>(launch.getResults());
+}
+
+BlockAttr Lowering::getRowBlock(Value tensor) const {
+  if (!config)
+    return {};
+  constexpr int64_t most = 256;
+  int64_t features = cast<ShapedType>(tensor.getType()).getShape().back();
+  int64_t vectors = ShapedType::isDynamic(features) ? 1 : features / maxLanes;
+  auto threads = std::clamp(int64_t(llvm::PowerOf2Ceil(vectors)),
+                            config.getThreads(), most);
+  return BlockAttr::get(config.getContext(), threads,
+                        KernelBuilder::getSumBytes(threads));
 }
 
 void Lowering::replace(ValueRange results) {

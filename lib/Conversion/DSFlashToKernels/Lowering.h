@@ -34,6 +34,11 @@ public:
   OpBuilder &builder() { return opBuilder; }
   /// Of a vector in a kernel.
   int64_t getMaxLanes() const { return maxLanes; }
+  /// Of the device; null for the host.
+  ConfigAttr getConfig() const { return config; }
+  /// Whether numerics are "reference" and every value of the current
+  /// operation's first operand is known to be exact in bf16.
+  bool hasBF16Input() const { return withBF16Input.contains(current); }
   Location loc() const { return current->getLoc(); }
   Value index(int64_t value);
   /// The leading extent of a tensor (of a state-free value of this function),
@@ -41,33 +46,41 @@ public:
   Value rows(Value tensor);
   /// product of an index and a constant
   Value times(Value count, int64_t factor);
+  /// A count in pieces of `size`.
+  Value ceilDiv(Value count, int64_t size);
   /// An uninitialised tensor of `type`, whose leading extent, if dynamic, is
   /// `rows`.
   Value empty(Type type, Value rows);
   /// Launches the kernel `name`_<shapes> over `grid` items; kernels of equal
   /// types and bodies are one. What the body depends on is in `name`, the
   /// current operation's attributes and the types. Gives the values of outs
-  /// after it.
+  /// after it. With `block` a block of threads runs each item together.
   SmallVector<Value> dispatch(StringRef name, Value grid, ValueRange ins,
                               ValueRange outs, KernelBody body,
-                              bool writesState = false);
+                              bool writesState = false, BlockAttr block = {});
+  /// The threads that share a row of a tensor; null on the host, where one
+  /// thread has it.
+  BlockAttr getRowBlock(Value tensor) const;
   /// Replaces the current operation.
   void replace(ValueRange results);
 
 private:
   func::FuncOp getKernel(StringRef name, ValueRange ins, ValueRange outs,
-                         KernelBody body);
+                         KernelBody body, BlockAttr block);
   func::FuncOp makeKernel(StringRef base, FunctionType type, int64_t inCount,
-                          KernelBody body);
+                          KernelBody body, BlockAttr block);
+  void findBF16Inputs();
 
   ModuleOp module;
   SymbolTable symbols;
   OpBuilder opBuilder;
+  ConfigAttr config;
   int64_t maxLanes;
   Operation *current = nullptr;
   llvm::StringMap<func::FuncOp> kernels; // by key
   llvm::DenseMap<Type, SmallVector<func::FuncOp>> kernelsByType;
   llvm::DenseMap<Value, Value> extents; // leading ones, by tensor
+  llvm::DenseSet<Operation *> withBF16Input;
 };
 
 /// One table entry: lowers an operation of type OpTy.

@@ -3,7 +3,7 @@
 #include "ElementWalk.h"
 #include "Lowering.h"
 #include "RowAccess.h"
-#include "dsflash/Kernels/MatrixProduct.h"
+#include "dsflash/Kernels/TensorProduct.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <limits>
 #include <numeric>
@@ -173,45 +173,81 @@ void mlir::dsflash::lowerOp(Lowering &l, GroupByExpertOp op) {
 // Experts
 //===----------------------------------------------------------------------===//
 
+/// Slots as rows of what has a row for each choice.
+static Value mergeRows(KernelBuilder &b, Value buffer) {
+  SmallVector<ReassociationIndices> merged = {{0, 1}};
+  if (cast<MemRefType>(buffer.getType()).getRank() == 3)
+    merged.push_back({2});
+  return memref::CollapseShapeOp::create(b, buffer, merged);
+}
+
+/// Emits the product of the slots of an expert, where it has any, with
+/// `emit(b, rows, input, output)`.
+static void
+forExpert(KernelBuilder &b, Value expert, ValueRange ins, Value result,
+          function_ref<void(const ProductRows &rows, Value input, Value output)>
+              emit) {
+  bool perChoice = cast<MemRefType>(ins[0].getType()).getRank() == 3;
+  Value first = loadIndex(b, ins[3], {expert});
+  Value last = loadIndex(b, ins[3], {b.add(expert, 1)});
+  b.when(b.cmp(Cmp::slt, first, last), [&] {
+    Value input = perChoice ? mergeRows(b, ins[0]) : Value(ins[0]);
+    ProductRows rows = {b.sub(last, first), mergeRows(b, ins[2]), first,
+                        perChoice ? 1 : getFeatures(ins[2])};
+    emit(rows, input, mergeRows(b, result));
+  });
+}
+
 /// Items are (tile of outputs, expert), experts innermost, so that every piece
 /// of a launch holds a share of each expert that has slots.
 void mlir::dsflash::lowerOp(Lowering &l, ExpertLinearOp op) {
   WeightType weight = op.getWeight().getType();
   int64_t experts = weight.getExperts();
-  int64_t choices = getFeatures(op.getOrder());
-  bool perChoice = op.getInput().getType().getRank() == 3;
+  auto dispatch = [&](int64_t tiles, KernelBody body, BlockAttr block) {
+    l.replace(l.dispatch("expert_linear", l.index(tiles * experts),
+                         op->getOperands(),
+                         l.empty(op.getType(), l.rows(op.getOrder())), body,
+                         /*writesState=*/false, block));
+  };
+  TensorProduct onTensorCores(weight, /*groups=*/1, op.getRounded(),
+                              l.getConfig());
+  if (l.hasBF16Input() && onTensorCores.isPossible())
+    return dispatch(
+        onTensorCores.getTiles(),
+        [&](KernelBuilder &b, Value item, Value, ValueRange ins,
+            ValueRange outs) {
+          Value expert = b.rem(item, experts), tile = b.div(item, experts);
+          forExpert(b, expert, ins, outs[0],
+                    [&](const ProductRows &rows, Value input, Value output) {
+                      Value pieces = b.div(
+                          b.add(rows.count, onTensorCores.getTileRows() - 1),
+                          onTensorCores.getTileRows());
+                      onTensorCores.emit(b, b.mul(tile, pieces),
+                                         b.mul(b.add(tile, 1), pieces), rows,
+                                         input, ins[1], output, expert);
+                    });
+        },
+        onTensorCores.getBlock());
   MatrixProduct product(weight, /*groups=*/1, op.getRounded(),
                         l.builder().getF32Type());
-  l.replace(l.dispatch(
-      "expert_linear", l.index(product.getTiles() * experts), op->getOperands(),
-      l.empty(op.getType(), l.rows(op.getOrder())),
-      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
-          ValueRange outs) {
-        // Slots are rows of what has a row for each choice.
-        auto mergeRows = [&](Value buffer) {
-          SmallVector<ReassociationIndices> merged = {{0, 1}};
-          if (cast<MemRefType>(buffer.getType()).getRank() == 3)
-            merged.push_back({2});
-          return memref::CollapseShapeOp::create(b, buffer, merged);
-        };
-        Value input = perChoice ? mergeRows(ins[0]) : ins[0];
-        Value order = mergeRows(ins[2]), output = mergeRows(outs[0]);
-        b.loop(experts, [&](Value expert) {
-          Value first = loadIndex(b, ins[3], {expert});
-          Value last = loadIndex(b, ins[3], {b.add(expert, 1)});
-          b.when(b.cmp(Cmp::slt, first, last), [&] {
-            // The items tile * experts + expert of the range.
-            auto tilesBelow = [&](Value item) {
-              Value ahead = b.add(b.sub(item, expert), experts - 1);
-              return b.div(ahead, experts);
-            };
-            ProductRows rows = {b.sub(last, first), order, first,
-                                perChoice ? 1 : choices};
-            product.emit(b, tilesBelow(begin), tilesBelow(end), rows, input,
-                         ins[1], output, expert);
-          });
-        });
-      }));
+  dispatch(product.getTiles(),
+           [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+               ValueRange outs) {
+             b.loop(experts, [&](Value expert) {
+               // The items tile * experts + expert of the range.
+               auto tilesBelow = [&](Value item) {
+                 Value ahead = b.add(b.sub(item, expert), experts - 1);
+                 return b.div(ahead, experts);
+               };
+               forExpert(
+                   b, expert, ins, outs[0],
+                   [&](const ProductRows &rows, Value input, Value output) {
+                     product.emit(b, tilesBelow(begin), tilesBelow(end), rows,
+                                  input, ins[1], output, expert);
+                   });
+             });
+           },
+           /*block=*/{});
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, SwiGLUOp op) {
@@ -238,7 +274,8 @@ void mlir::dsflash::lowerOp(Lowering &l, SwiGLUOp op) {
             b.storeVector(roundIf(b, op.getRounded(), result), outs[0], at);
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getGate())));
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, CombineOp op) {
@@ -260,5 +297,6 @@ void mlir::dsflash::lowerOp(Lowering &l, CombineOp op) {
                           {row, first});
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getShared())));
 }

@@ -3,7 +3,7 @@
 #include "ElementWalk.h"
 #include "Lowering.h"
 #include "RowAccess.h"
-#include "dsflash/Kernels/MatrixProduct.h"
+#include "dsflash/Kernels/TensorProduct.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <limits>
 
@@ -28,7 +28,8 @@ static void lowerElementwise(Lowering &l, StringRef name, Value input,
             b.storeVector(body(b, vector), outs[0], at);
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(input)));
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, RoundOp op) {
@@ -72,7 +73,8 @@ void mlir::dsflash::lowerOp(Lowering &l, QuantizeOp op) {
             }
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getInput())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,13 +98,13 @@ void mlir::dsflash::lowerOp(Lowering &l, RMSNormOp op) {
           };
           int64_t lanes = b.getLanes(features);
           Value zeros = b.splat(b.f64(0.0), lanes);
-          Value squares =
-              b.loop(b.index(0), b.index(features), lanes, {zeros},
-                     [&](Value first, ArrayRef<Value> sum) {
-                       Value x = load(first, lanes);
-                       return SmallVector<Value>{b.fma(x, x, sum[0])};
-                     })[0];
-          Value mean = b.divf(b.reduceAdd(squares), b.f64(features));
+          Value squares = b.shareLoop(
+              features, lanes, {zeros}, [&](Value first, ArrayRef<Value> sum) {
+                Value x = load(first, lanes);
+                return SmallVector<Value>{b.fma(x, x, sum[0])};
+              })[0];
+          Value sum = b.sumThreads(b.reduceAdd(squares));
+          Value mean = b.divf(sum, b.f64(features));
           // A row of zeros without eps gives zeros; NaN stays NaN.
           Value floor = b.f64(std::numeric_limits<double>::min());
           Value root = b.sqrt(b.maxf(floor, b.addf(mean, b.f64(eps))));
@@ -116,7 +118,8 @@ void mlir::dsflash::lowerOp(Lowering &l, RMSNormOp op) {
                           {row, first});
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getInput())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -126,11 +129,28 @@ void mlir::dsflash::lowerOp(Lowering &l, RMSNormOp op) {
 template <typename OpTy>
 static void lowerProduct(Lowering &l, StringRef name, OpTy op,
                          FloatType sumType, int64_t groups = 1) {
+  Value n = l.rows(op.getInput());
+  TensorProduct onTensorCores(op.getWeight().getType(), groups, op.getRounded(),
+                              l.getConfig());
+  if (sumType.isF32() && l.hasBF16Input() && onTensorCores.isPossible()) {
+    Value tiles = l.times(l.ceilDiv(n, onTensorCores.getTileRows()),
+                          onTensorCores.getTiles());
+    l.replace(l.dispatch(
+        name, tiles, {op.getInput(), op.getWeight()}, l.empty(op.getType(), n),
+        [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+            ValueRange outs) {
+          onTensorCores.emit(b, begin, end,
+                             {memref::DimOp::create(b, outs[0], 0)}, ins[0],
+                             ins[1], outs[0]);
+        },
+        /*writesState=*/false, onTensorCores.getBlock()));
+    return;
+  }
   MatrixProduct product(op.getWeight().getType(), groups, op.getRounded(),
                         sumType);
   l.replace(l.dispatch(
       name, l.index(product.getTiles()), {op.getInput(), op.getWeight()},
-      l.empty(op.getType(), l.rows(op.getInput())),
+      l.empty(op.getType(), n),
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
         product.emit(b, begin, end, {memref::DimOp::create(b, outs[0], 0)},

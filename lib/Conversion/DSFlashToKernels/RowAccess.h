@@ -53,12 +53,11 @@ inline Value loadFloats(KernelBuilder &b, Value buffer, ArrayRef<Value> indices,
 }
 
 /// Walks `features` elements in vectors; the body gets the first element's
-/// index and the number of lanes.
+/// index and the number of lanes. The threads of an item share them.
 inline void forVectors(KernelBuilder &b, int64_t features,
                        function_ref<void(Value begin, int64_t lanes)> body) {
   int64_t lanes = b.getLanes(features);
-  b.loop(b.index(0), b.index(features), lanes,
-         [&](Value begin) { body(begin, lanes); });
+  b.shareLoop(features, lanes, [&](Value begin) { body(begin, lanes); });
 }
 
 /// Sums `count` terms over the features of a row, each in fixed lanes.
@@ -68,15 +67,14 @@ inline SmallVector<Value> sumVectors(
         body) {
   int64_t lanes = b.getLanes(features);
   SmallVector<Value> initial(count, b.f32(0.0f, lanes));
-  SmallVector<Value> sums =
-      b.loop(b.index(0), b.index(features), lanes, initial,
-             [&](Value begin, ArrayRef<Value> carried) {
-               SmallVector<Value> next(carried);
-               body(begin, lanes, next);
-               return next;
-             });
+  SmallVector<Value> sums = b.shareLoop(
+      features, lanes, initial, [&](Value begin, ArrayRef<Value> carried) {
+        SmallVector<Value> next(carried);
+        body(begin, lanes, next);
+        return next;
+      });
   for (Value &sum : sums)
-    sum = b.reduceAdd(sum);
+    sum = b.sumThreads(b.reduceAdd(sum));
   return sums;
 }
 

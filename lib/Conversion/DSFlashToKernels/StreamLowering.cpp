@@ -26,7 +26,8 @@ void mlir::dsflash::lowerOp(Lowering &l, EmbedOp op) {
                           outs[0], {row, f});
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getResult())));
 }
 
 /// Rows of any rank as those of a matrix.
@@ -44,16 +45,17 @@ static Value asMatrix(KernelBuilder &b, Value buffer) {
 
 void mlir::dsflash::lowerOp(Lowering &l, GatherRowsOp op) {
   Value n = l.rows(op.getRows());
-  l.replace(
-      l.dispatch("gather_rows", n, op->getOperands(), l.empty(op.getType(), n),
-                 [](KernelBuilder &b, Value begin, Value end, ValueRange ins,
-                    ValueRange outs) {
-                   Value from = asMatrix(b, ins[0]);
-                   Value to = asMatrix(b, outs[0]);
-                   b.loop(begin, end, [&](Value row) {
-                     copyRow(b, from, loadIndex(b, ins[1], {row}), to, row);
-                   });
-                 }));
+  l.replace(l.dispatch(
+      "gather_rows", n, op->getOperands(), l.empty(op.getType(), n),
+      [](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+         ValueRange outs) {
+        Value from = asMatrix(b, ins[0]);
+        Value to = asMatrix(b, outs[0]);
+        b.loop(begin, end, [&](Value row) {
+          copyRow(b, from, loadIndex(b, ins[1], {row}), to, row);
+        });
+      },
+      /*writesState=*/false, l.getRowBlock(op.getResult())));
 }
 
 /// min(rows of a sequence, count) - min(rows, skip)
@@ -139,7 +141,8 @@ void mlir::dsflash::lowerOp(Lowering &l, AddRowsOp op) {
             b.storeVector(sum, outs[0], {to, f});
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getInput())));
 }
 
 //===----------------------------------------------------------------------===//
@@ -186,7 +189,8 @@ void mlir::dsflash::lowerOp(Lowering &l, HCCollapseOp op) {
             b.storeVector(roundIf(b, op.getRounded(), sum), outs[0], {row, f});
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getResult())));
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, HCExpandOp op) {
@@ -215,7 +219,8 @@ void mlir::dsflash::lowerOp(Lowering &l, HCExpandOp op) {
             }
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getInput())));
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, StreamMeanOp op) {
@@ -235,7 +240,8 @@ void mlir::dsflash::lowerOp(Lowering &l, StreamMeanOp op) {
             b.storeVector(roundIf(b, op.getRounded(), mean), outs[0], {row, f});
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getResult())));
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,6 +11,7 @@
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVGPUToNVVM/NVGPUToNVVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
@@ -88,6 +89,8 @@ static void populatePatterns(LLVMTypeConverter &converter,
                                        /*approximateLog1p=*/false);
   populateVectorToLLVMConversionPatterns(converter, patterns);
   ub::populateUBToLLVMConversionPatterns(converter, patterns);
+  if (!layout.device.empty())
+    populateNVGPUToNVVMConversionPatterns(converter, patterns);
 }
 
 namespace {
@@ -126,6 +129,7 @@ struct ConvertDSFlashToLLVM
     RewritePatternSet patterns(&getContext());
     populatePatterns(converter, *layout, patterns);
     LLVMConversionTarget target(getContext());
+    target.addLegalDialect<NVVM::NVVMDialect>();
     if (failed(applyPartialConversion(module, target, std::move(patterns))))
       return signalPassFailure();
     finish(module, layerFunctions);
@@ -164,6 +168,8 @@ void mlir::dsflash::addDSFlashToLLVMPasses(
   else if (llvm::is_contained(features, "avx2"))
     math.lookUpLanes = 8;
   math.lookUpBytes = !onDevice && llvm::is_contained(features, "avx512vbmi");
+  if (onDevice)
+    passes.addPass(createAlignVectorsPass());
   passes.addPass(createThreadCallPass());
   passes.addPass(createLowerMathPass(math));
   passes.addPass(createLowerVectorPass());

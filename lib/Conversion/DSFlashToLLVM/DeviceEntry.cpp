@@ -52,9 +52,6 @@ static void addLoop(ABIBuilder &b, LLVM::LLVMFuncOp entry, bool isBlock,
   LLVM::CondBrOp::create(b, isItem, body, end);
   b.setInsertionPointToEnd(body);
   addBody(item);
-  // The next item uses the same shared memory.
-  if (isBlock)
-    NVVM::Barrier0Op::create(b);
   LLVM::BrOp::create(b, b.add(item, step), head);
   b.setInsertionPointToEnd(end);
   LLVM::ReturnOp::create(b, ValueRange());

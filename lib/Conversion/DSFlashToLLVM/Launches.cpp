@@ -10,6 +10,7 @@
 #include "DeviceEntry.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include <cstddef>
 
 using namespace mlir;
@@ -20,6 +21,10 @@ void mlir::dsflash::addDSFlashTypeConversions(LLVMTypeConverter &converter) {
     if (isa<WeightType, StateTypeInterface>(type))
       return IntegerType::get(type.getContext(), 64);
     return std::nullopt;
+  });
+  // Copies are waited for by their order, not by what names them.
+  converter.addConversion([](nvgpu::DeviceAsyncTokenType type) -> Type {
+    return IntegerType::get(type.getContext(), 32);
   });
 }
 

@@ -52,8 +52,9 @@ uint32_t encode(double value, Format which, Rounding rounding, uint32_t flags) {
   if (std::isinf(magnitude)) {
     code = all + 1;
   } else {
-    int exponent = magnitude == 0 ? 0 : std::ilogb(magnitude);
-    exponent = std::max(exponent, 1 - format.bias);
+    int exponent = 1 - format.bias; // of subnormal numbers and 0
+    if (magnitude != 0)
+      exponent = std::max(exponent, std::ilogb(magnitude));
     // In units of the last place; exact.
     double scaled = std::ldexp(magnitude, int(mantissaBits) - exponent);
     double whole = std::floor(scaled);

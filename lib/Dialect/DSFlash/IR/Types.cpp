@@ -62,16 +62,28 @@ static bool isBlockSize(int64_t threads) {
   return threads > 0 && threads <= mostThreads && threads % warp == 0;
 }
 
-LogicalResult ConfigAttr::verify(EmitError emitError, StringRef,
-                                 int64_t lanes, int64_t threads,
-                                 int64_t sharedBytes) {
-  if (lanes > 0 && llvm::isPowerOf2_64(lanes) && isBlockSize(threads) &&
-      sharedBytes >= 0)
-    return success();
-  return emitError() << "(C1) expected lanes that are a power of two, a "
-                        "multiple of 32 threads up to 1024 and no negative "
-                        "size but got "
-                     << lanes << ", " << threads << " and " << sharedBytes;
+LogicalResult ConfigAttr::verify(EmitError emitError, StringRef, int64_t lanes,
+                                 int64_t threads, int64_t sharedBytes,
+                                 int64_t stages, ArrayRef<int64_t> tile) {
+  constexpr int64_t step = 16, mostOutputs = 512;
+  bool fits = lanes > 0 && llvm::isPowerOf2_64(lanes) && isBlockSize(threads) &&
+              sharedBytes >= 0;
+  if (!fits)
+    return emitError() << "(C1) expected lanes that are a power of two, a "
+                          "multiple of 32 threads up to 1024 and no negative "
+                          "size but got "
+                       << lanes << ", " << threads << " and " << sharedBytes;
+  bool tileFits = tile.empty() ? stages == 0
+                               : tile.size() == 3 && stages >= 2 &&
+                                     tile[1] <= mostOutputs &&
+                                     llvm::all_of(tile, [](int64_t extent) {
+                                       return extent > 0 && extent % step == 0;
+                                     });
+  if (!tileFits)
+    return emitError() << "(C2) expected a tile of three extents that are "
+                          "multiples of 16, at most 512 outputs, and two or "
+                          "more stages";
+  return success();
 }
 
 LogicalResult BlockAttr::verify(EmitError emitError, int64_t threads,

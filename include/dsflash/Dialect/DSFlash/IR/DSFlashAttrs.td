@@ -79,20 +79,27 @@ def DSFlash_ConfigAttr : AttrDef<DSFlash_Dialect, "Config"> {
     `dsflash.config` on a module, written by `dsflash-select-config` and obeyed by
     all that make kernels. `lanes`: elements that one thread takes at a time, at
     most. `threads`: of a block of a kernel in which each thread runs items of its
-    own. `shared_bytes`: the most shared memory that a block can have.
+    own. `shared_bytes`: the most shared memory that a block can have. `tile`: rows,
+    outputs and columns that a block multiplies at a time on tensor cores, `stages`: such
+    pieces in flight; without a tile there are no tensor cores.
 
     - C1: lanes is a power of two, threads a multiple of 32 up to 1024,
       shared_bytes not negative.
+    - C2: a tile has three extents, multiples of 16, at most 512 outputs, and two or more stages.
 
     Example:
 
     ```mlir
-    #dsflash.config<"nvptx:sm_80", lanes = 4, threads = 32, shared_bytes = 166912>
+    #dsflash.config<"nvptx:sm_80", lanes = 4, threads = 32, shared_bytes = 166912, stages = 3, tile = [64, 64, 64]>
     ```
   }];
   let parameters = (ins StringRefParameter<>:$device, "int64_t":$lanes, "int64_t":$threads,
-    "int64_t":$shared_bytes);
-  let assemblyFormat = "`<` $device `,` struct($lanes, $threads, $shared_bytes) `>`";
+    "int64_t":$shared_bytes, DefaultValuedParameter<"int64_t", "0">:$stages,
+    OptionalArrayRefParameter<"int64_t">:$tile);
+  let assemblyFormat = [{
+    `<` $device `,` `lanes` `=` $lanes `,` `threads` `=` $threads `,` `shared_bytes` `=` $shared_bytes
+    (`,` `stages` `=` $stages^ `,` `tile` `=` `[` $tile `]`)? `>`
+  }];
   let genVerifyDecl = 1;
 }
 
@@ -102,8 +109,8 @@ def DSFlash_BlockAttr : AttrDef<DSFlash_Dialect, "Block"> {
   let description = [{
     `dsflash.block` on a kernel of a device: a block of `threads` runs one item
     together and has `shared_bytes` of shared memory, which `memref.get_global
-    @dsflash_shared` gives. All threads enter the kernel and leave it. A kernel without it
-    runs each of its items on one thread.
+    @dsflash_shared` gives. All threads enter the kernel and leave it; the next item may
+    begin before the last of them has left. A kernel without it runs each of its items on one thread.
 
     - C1: threads is a multiple of 32 up to 1024.
     - C2: shared_bytes is not negative.

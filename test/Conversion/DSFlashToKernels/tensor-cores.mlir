@@ -1,0 +1,67 @@
+// RUN: dsflash-opt %s --dsflash-select-config=device=nvptx:sm_80 --convert-dsflash-to-kernels -split-input-file | FileCheck %s
+
+!fp8 = !dsflash.weight<[96, 64], <e4m3, e8m0, [32, 32]>>
+
+// Items are pairs of 64 outputs and 64 rows.
+// CHECK-LABEL: func.func @quantized
+// CHECK:       %[[AHEAD:.*]] = arith.addi %[[N:.*]], %c63
+// CHECK:       %[[TILES:.*]] = arith.divui %[[AHEAD]], %c64
+// CHECK:       %[[ITEMS:.*]] = arith.muli %[[TILES]], %c2
+// CHECK:       dsflash.dispatch @linear_96x64_e4m3 grid(%[[ITEMS]])
+func.func @quantized(%x: tensor<?x64xf32>, %w: !fp8) -> tensor<?x96xf32> {
+  %q = dsflash.quantize %x {format = #dsflash.format<e4m3, e8m0, [1, 32]>, point = "x"} : tensor<?x64xf32>
+  %y = dsflash.linear %q, %w : (tensor<?x64xf32>, !fp8) -> tensor<?x96xf32>
+  return %y : tensor<?x96xf32>
+}
+// CHECK-LABEL: func.func private @linear_96x64_e4m3(
+// CHECK-SAME:  dsflash.block = #dsflash.block<threads = 128, shared_bytes = 80384>
+// CHECK:       call @tensor_product.e4m3.32x32(
+// Three stages of 64 rows of f32 and of 64 stored rows of weights.
+// CHECK-LABEL: func.func private @tensor_product.e4m3.32x32(
+// CHECK:       memref.view {{.*}} to memref<3x64x64xf32, 3>
+// CHECK:       memref.view {{.*}} to memref<3x64x64xi8, 3>
+// CHECK:       nvvm.barrier0
+// CHECK-COUNT-2: nvvm.cp.async.commit.group
+// CHECK:       scf.for
+// CHECK:       nvvm.cp.async.wait.group 1
+// CHECK:       nvvm.barrier0
+// CHECK:       nvgpu.device_async_copy {{.*}}, 4, %{{.*}} {bypassL1}
+// CHECK:       nvgpu.device_async_copy {{.*}}, 16, %{{.*}} {bypassL1}
+// CHECK:       nvvm.cp.async.commit.group
+// CHECK:       nvvm.barrier0
+// CHECK:       nvgpu.ldmatrix
+// CHECK:       nvvm.mma.sync {{.*}} shape = #nvvm.shape<m = 16, n = 8, k = 16>
+
+// -----
+
+!bf16 = !dsflash.weight<[96, 64], <bf16>>
+
+// Values that may have more bits than bf16, sums in f64 and odd widths stay on
+// the plain path.
+// CHECK-LABEL: func.func @plain
+func.func @plain(%x: tensor<?x64xf32>, %w: !bf16) -> (tensor<?x96xf32>, tensor<?x96xf32>) {
+  %y = dsflash.linear %x, %w : (tensor<?x64xf32>, !bf16) -> tensor<?x96xf32>
+  %r = dsflash.round %x {point = "x"} : tensor<?x64xf32>
+  %z = dsflash.linear %r, %w {f64_accumulation} : (tensor<?x64xf32>, !bf16) -> tensor<?x96xf32>
+  return %y, %z : tensor<?x96xf32>, tensor<?x96xf32>
+}
+func.func @odd(%x: tensor<?x64xf32>, %w: !dsflash.weight<[95, 64], <bf16>>) -> tensor<?x95xf32> {
+  %r = dsflash.round %x {point = "x"} : tensor<?x64xf32>
+  %y = dsflash.linear %r, %w : (tensor<?x64xf32>, !dsflash.weight<[95, 64], <bf16>>) -> tensor<?x95xf32>
+  return %y : tensor<?x95xf32>
+}
+// CHECK-NOT: dsflash.block
+// CHECK-NOT: tensor_product
+
+// -----
+
+// Ideal numerics multiply in f32.
+// CHECK-LABEL: module
+module attributes {dsflash.numerics = "ideal"} {
+func.func @ideal(%ids: tensor<?xi32>, %t: !dsflash.weight<[9, 64], <bf16>>, %w: !dsflash.weight<[96, 64], <bf16>>) -> tensor<?x96xf32> {
+  %x = dsflash.embed %ids, %t : (tensor<?xi32>, !dsflash.weight<[9, 64], <bf16>>) -> tensor<?x64xf32>
+  %y = dsflash.linear %x, %w : (tensor<?x64xf32>, !dsflash.weight<[96, 64], <bf16>>) -> tensor<?x96xf32>
+  return %y : tensor<?x96xf32>
+}
+}
+// CHECK-NOT: tensor_product
