@@ -197,6 +197,8 @@ private:
     app.add_option("--engram-file", options.engramFile,
                    "Engram tables, if they are in a file of their own")
         ->type_name("F.safetensors");
+    app.add_flag("--engram-in-memory", options.holdsEngram,
+                 "Read the Engram tables into memory at the start");
   }
 
   void addOutputOptions() {
