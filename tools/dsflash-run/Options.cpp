@@ -267,6 +267,7 @@ private:
     options.repeatable = !isGreedy && app.count("--seed");
     options.thinking = !noThink;
     if (options.thinking && !options.raw &&
+        (options.chat || !options.prompts.empty()) &&
         promptValues[PromptSource::Kind::TokenFile].empty())
       options.generation.stopsBehind = "</think>";
     Result<int> parsed = parseEffort(effort);
