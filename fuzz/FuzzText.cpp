@@ -2,7 +2,7 @@
 
 #include "Fuzz.h"
 
-#include "dsflash/Tokens/ChatEncoding.h"
+#include "dsflash/Tokens/ReplyParser.h"
 #include "dsflash/Tokens/StreamDecoder.h"
 
 using namespace dsflash;
@@ -28,6 +28,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     back += decoder.finish();
     fuzz::require(back == whole, "decoding gives the text back");
   }
-  parseReply(text, /*thinking=*/true);
+  parseReply(text, /*thinking=*/true, /*hasTools=*/true);
   return 0;
 }

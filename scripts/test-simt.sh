@@ -1,6 +1,7 @@
 #!/bin/sh
 # The kernels of GPUs on the simt device: every golden in every order and from
-# the PTX of every architecture, the bit contracts, the kernel tests as PTX.
+# the PTX of every architecture, the bit contracts, drafts and sessions, the
+# kernel tests as PTX.
 #   scripts/test-simt.sh BUILD
 set -eu
 failed=0
@@ -12,6 +13,7 @@ for golden in csa2 candidates engram wide full; do
   /usr/bin/python3 test/Integration/check_contracts.py "$1/bin" "$1/contracts-simt" \
     "test/golden/$golden" reference --short --device=simt || failed=1
 done
+ctest --test-dir "$1" --output-on-failure -C Long -L simt || failed=1
 for chip in sm_80 sm_90a sm_120a; do
   DSFLASH_TEST_PTX=nvptx:$chip "$1/unittests/DSFlashKernelsTests" --gtest_brief=1 || failed=1
 done

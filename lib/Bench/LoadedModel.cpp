@@ -17,13 +17,14 @@ double dsflash::median(std::vector<double> values) {
 
 Result<LoadedModel> LoadedModel::open(const std::string &path,
                                       const std::string &weights, int threads,
-                                      const std::string &device) {
+                                      const std::string &device,
+                                      const std::string &engramFile) {
   LoadedModel loaded;
   Result<std::unique_ptr<Model>> model = Model::open(path);
   if (!model)
     return model.status();
   loaded.model = std::move(*model);
-  if (Status status = loaded.model->bindWeights(weights); !status)
+  if (Status status = loaded.model->bindWeights(weights, engramFile); !status)
     return status;
   Result<std::unique_ptr<Device>> opened =
       Device::open(device, loaded.model->module());
@@ -120,6 +121,15 @@ Status RandomSequence::fork(int64_t count) {
     sessions.push_back(std::move(*copy));
   }
   return step(randomTokens(random, count, vocab()));
+}
+
+Status RandomSequence::repeat() {
+  std::vector<int32_t> ids;
+  for (Session &session : sessions) {
+    ids.push_back(session.tokens().back());
+    session.truncate(session.length() - 1);
+  }
+  return step(ids);
 }
 
 Status RandomSequence::generate() {

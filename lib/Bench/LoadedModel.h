@@ -35,11 +35,12 @@ struct LoadedModel {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<ModelRunner> runner;
 
-  /// `weights` may be empty, see Model::bindWeights; `device` as Device::open
-  /// takes it.
+  /// `weights` and `engramFile` may be empty, see Model::bindWeights; `device`
+  /// as Device::open takes it.
   static Result<LoadedModel> open(const std::string &path,
                                   const std::string &weights, int threads,
-                                  const std::string &device = "cpu");
+                                  const std::string &device = "cpu",
+                                  const std::string &engramFile = "");
 };
 
 /// Bytes that a sequence of so many positions has written.
@@ -76,6 +77,8 @@ public:
   int64_t residentBytes() const { return sessions.front().residentBytes(); }
   /// Goes on as so many sequences, each with a random token of its own.
   Status fork(int64_t count);
+  /// Computes the last token of every sequence again.
+  Status repeat();
   /// Computes the best token behind the last logits of every sequence.
   Status generate();
 

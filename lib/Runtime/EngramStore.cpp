@@ -7,8 +7,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <random>
 #include <string_view>
+#include <sys/mman.h>
 #include <sys/uio.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace dsflash;
@@ -60,6 +63,7 @@ Status EngramStore::addTable(const dsf_entry &entry, const std::string &layer) {
     const dsf_weight &weight = module.weights[i];
     if (weight.tensor != name)
       continue;
+    table.slot = weight.slot;
     faults.add(addPlane(table, weight.tensor, weight.rows));
     if (weight.planes == 2)
       faults.add(addPlane(table, weight.scale, weight.rows));
@@ -74,31 +78,105 @@ Status EngramStore::addPlane(Table &table, const std::string &tensor,
   if (descriptor < 0)
     return Status::error(place.path,
                          std::string("cannot open: ") + std::strerror(errno));
+  const void *mapped =
+      model.weights()->slots()[table.slot + int64_t(table.planes.size())];
   table.planes.push_back({tensor, place.path, descriptor, place.offset,
-                          place.bytes / uint64_t(rows)});
+                          place.bytes / uint64_t(rows), rows,
+                          static_cast<char *>(const_cast<void *>(mapped))});
   return Status();
 }
 
-Status EngramStore::fetch(const TensorBuffers &buffers,
+Status EngramStore::start(const TensorBuffers &buffers,
                           const CallExtents &extents) {
-  for (const Table &table : tables) {
+  if (!fault)
+    return fault;
+  for (Table &table : tables) {
     std::vector<int64_t> rows;
     if (Status status = findRows(table, buffers, extents, rows); !status)
       return status;
-    // First the reads that need the disk are started, then each is waited for.
-    std::vector<Row> missing;
+    table.reads.clear();
     for (const Plane &plane : table.planes)
       for (int64_t row : rows)
         if (!isInMemory({&plane, row}))
-          missing.push_back({&plane, row});
-    for (const Row &row : missing)
+          table.reads.push_back({&plane, row});
+    for (const Row &row : table.reads)
       posix_fadvise(row.plane->descriptor, off_t(row.offset()),
                     off_t(row.plane->rowBytes), POSIX_FADV_WILLNEED);
-    for (const Row &row : missing)
-      if (Status status = read(row); !status)
-        return status;
   }
   return Status();
+}
+
+/// Whole pages around bytes of memory.
+static std::pair<char *, size_t> pagesOf(char *begin, uint64_t bytes) {
+  auto page = uintptr_t(sysconf(_SC_PAGESIZE));
+  auto first = uintptr_t(begin) / page * page;
+  return {reinterpret_cast<char *>(first), uintptr_t(begin) + bytes - first};
+}
+
+void EngramStore::await(int64_t slot) {
+  for (const Table &table : tables)
+    if (table.slot == slot)
+      awaitTable(table);
+}
+
+void EngramStore::awaitAll() {
+  for (const Table &table : tables)
+    awaitTable(table);
+}
+
+void EngramStore::awaitTable(const Table &table) {
+  for (const Row &row : table.reads) {
+    Status status = read(row);
+    if (status)
+      continue;
+    if (fault)
+      fault = status;
+    // Compiled code goes on to the end of the call, where no file is.
+    const Plane &plane = *row.plane;
+    auto [begin, bytes] = pagesOf(
+        plane.mapped + uint64_t(row.number) * plane.rowBytes, plane.rowBytes);
+    mmap(begin, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+         0);
+  }
+}
+
+int64_t EngramStore::startedReads() const {
+  int64_t reads = 0;
+  for (const Table &table : tables)
+    reads += int64_t(table.reads.size());
+  return reads;
+}
+
+void EngramStore::forget() const {
+  for (const Table &table : tables)
+    for (const Plane &plane : table.planes) {
+      auto [begin, bytes] = pagesOf(plane.mapped, plane.bytes());
+      madvise(begin, bytes, MADV_DONTNEED);
+      posix_fadvise(plane.descriptor, off_t(plane.offset), off_t(plane.bytes()),
+                    POSIX_FADV_DONTNEED);
+    }
+}
+
+void EngramStore::readAtRandom(int threads) const {
+  auto readShare = [&](int share) {
+    std::mt19937_64 random{uint64_t(share)};
+    std::vector<char> bytes;
+    for (const Table &table : tables)
+      for (size_t i = size_t(share); i < table.reads.size();
+           i += size_t(threads)) {
+        const Plane &plane = *table.reads[i].plane;
+        bytes.resize(plane.rowBytes);
+        Row row{&plane, int64_t(random() % uint64_t(plane.rows))};
+        if (pread(plane.descriptor, bytes.data(), bytes.size(),
+                  off_t(row.offset())) < 0)
+          return;
+      }
+  };
+  std::vector<std::thread> readers;
+  for (int share = 0; share < threads; ++share)
+    readers.emplace_back(readShare, share);
+  for (std::thread &reader : readers)
+    reader.join();
 }
 
 Status EngramStore::findRows(const Table &table, TensorBuffers buffers,

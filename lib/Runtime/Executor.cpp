@@ -53,6 +53,7 @@ constexpr int64_t kWorkspaceAlignment = 64;
 struct CallContext {
   ThreadPool *pool;
   const ProbeFunction *probe;
+  const AwaitRowsFunction *awaitRows;
   CheckReports *reports;
 };
 
@@ -63,6 +64,10 @@ void parallelFor(void *user, dsf_task task, void *context, int64_t count) {
 void passProbe(void *user, int32_t probe, int64_t layer, void *data,
                int64_t rows) {
   (*static_cast<CallContext *>(user)->probe)(probe, layer, data, rows);
+}
+
+void awaitRows(void *user, int64_t slot) {
+  (*static_cast<CallContext *>(user)->awaitRows)(slot);
 }
 
 void takeReport(void *user, int32_t check, int64_t layer, int64_t position,
@@ -174,7 +179,8 @@ Status Workspace::grow(int64_t wanted) {
 
 Status Executor::run(Entry entry, const TensorBuffers &buffers,
                      const std::vector<void *> &states,
-                     const CallExtents &extents, const ProbeFunction &probe) {
+                     const CallExtents &extents, const ProbeFunction &probe,
+                     const AwaitRowsFunction &awaitRows) {
   const Binding &binding = bindings[size_t(entry)];
   pointers.clear();
   for (Tensor tensor : binding.tensors)
@@ -191,9 +197,13 @@ Status Executor::run(Entry entry, const TensorBuffers &buffers,
       !status)
     return status;
   CheckReports reports;
-  CallContext context{&pool, &probe, &reports};
-  dsf_env env{&context, parallelFor, probe ? passProbe : nullptr, takeReport,
-              nullptr};
+  CallContext context{&pool, &probe, &awaitRows, &reports};
+  dsf_env env{};
+  env.user = &context;
+  env.parallel_for = parallelFor;
+  env.probe = probe ? passProbe : nullptr;
+  env.report = takeReport;
+  env.await_rows = awaitRows ? ::awaitRows : nullptr;
   dsf_call call{&env,
                 model.weights()->slots(),
                 states.data(),

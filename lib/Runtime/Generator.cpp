@@ -76,7 +76,7 @@ Generator::createSequences(const std::vector<std::vector<int32_t>> &prompts) {
         result.firstPosition + int64_t(result.promptTokens.size());
     sequences.push_back(
         {{std::move(*session), Sampler(options.sampling), 0, {}, {}},
-         TextStream(options.stops),
+         TextStream(options.stops, options.stopsBehind),
          std::move(result),
          {}});
   }

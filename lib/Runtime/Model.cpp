@@ -292,7 +292,7 @@ Status Model::loadTokenizer(const std::string &from) {
 }
 
 Status Model::bindWeights(const std::string &from,
-                          const std::string &engramFile) {
+                          const std::string &engramFile, bool holdsEngram) {
   std::string where = from;
   if (where.empty()) {
     if (facts.weights.empty())
@@ -308,7 +308,7 @@ Status Model::bindWeights(const std::string &from,
   if (!weights)
     return weights.status();
   bound = std::move(*weights);
-  return Status();
+  return holdsEngram ? bound->holdEngramTables(*table) : Status();
 }
 
 const dsf_entry *Model::findEntry(std::string_view name) const {

@@ -47,7 +47,8 @@ ModelRunner::create(const Model &model, ThreadPool &pool,
     return exec.status();
   std::unique_ptr<ModelRunner> runner(new ModelRunner(model, std::move(*exec)));
   // A device reads its rows itself.
-  if (model.module().look_back > 0 && !model.module().code_count) {
+  if (model.module().look_back > 0 && !model.module().code_count &&
+      !model.weights()->holdsEngramTables()) {
     Result<std::unique_ptr<EngramStore>> store = EngramStore::create(model);
     if (!store)
       return store.status();
@@ -110,15 +111,19 @@ Status ModelRunner::run(Entry entry, RowTable &table, int64_t outputs,
   }
   CallExtents extents{table.rows(), int64_t(table.sessions.size()), outputs};
   bool looksUpTokens = buffers[size_t(Tensor::Lookback)];
-  if (engram && looksUpTokens)
-    if (Status status = engram->fetch(buffers, extents); !status)
+  AwaitRowsFunction awaitRows;
+  if (engram && looksUpTokens) {
+    if (Status status = engram->start(buffers, extents); !status)
       return status;
+    awaitRows = [&](int64_t slot) { engram->await(slot); };
+  }
   ProbeFunction probe;
   if (observer)
     probe = [&](int32_t number, int64_t layer, void *data, int64_t count) {
       observer->observe(number, layer, data, count, table);
     };
-  return exec->run(entry, buffers, states, extents, probe);
+  Status status = exec->run(entry, buffers, states, extents, probe, awaitRows);
+  return awaitRows && !engram->status() ? engram->status() : status;
 }
 
 TensorBuffers ModelRunner::outputBuffers() {

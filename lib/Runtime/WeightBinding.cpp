@@ -217,6 +217,35 @@ BoundWeights::Place BoundWeights::placeOf(const std::string &tensor) const {
           entry.tensor->size()};
 }
 
+/// The bytes at a place of a file.
+static Status readPlace(const BoundWeights::Place &place,
+                        std::vector<char> &bytes) {
+  std::ifstream file(place.path, std::ios::binary);
+  bytes.resize(place.bytes);
+  if (file.seekg(std::streamoff(place.offset)) &&
+      file.read(bytes.data(), std::streamsize(bytes.size())))
+    return Status();
+  return Status::error(place.path,
+                       "cannot read " + std::to_string(place.bytes) +
+                           " bytes at " + std::to_string(place.offset));
+}
+
+Status BoundWeights::holdEngramTables(const dsf_module &module) {
+  Status faults;
+  for (int64_t i = 0; i < module.weight_count; ++i) {
+    const dsf_weight &weight = module.weights[i];
+    if (!isEngramTable(weight.tensor))
+      continue;
+    const char *const planes[] = {weight.tensor, weight.scale};
+    for (uint32_t plane = 0; plane < weight.planes; ++plane) {
+      std::vector<char> &bytes = heldTables.emplace_back();
+      faults.add(readPlace(placeOf(planes[plane]), bytes));
+      addresses[weight.slot + plane] = bytes.data();
+    }
+  }
+  return faults;
+}
+
 uint64_t BoundWeights::fingerprint() const {
   constexpr size_t kSampledTensors = 256, kSampledBytes = 64;
   const std::vector<CheckpointIndex::Entry> &entries = checkpoint.tensors();

@@ -1,6 +1,7 @@
 //===- ChatEncoding.cpp - A conversation to the model's prompt ------------===//
 
 #include "dsflash/Tokens/ChatEncoding.h"
+#include "ChatTokens.h"
 #include "ToolArguments.h"
 
 #include <algorithm>
@@ -11,17 +12,6 @@ using namespace dsflash;
 using Role = ChatMessage::Role;
 
 namespace {
-
-constexpr const char *kBos = "<｜begin▁of▁sentence｜>";
-constexpr const char *kEos = "<｜end▁of▁sentence｜>";
-constexpr const char *kSystem = "<｜System｜>";
-constexpr const char *kUser = "<｜User｜>";
-constexpr const char *kAssistant = "<｜Assistant｜>";
-constexpr const char *kThink = "<think>";
-constexpr const char *kEndThink = "</think>";
-constexpr const char *kDsml = "｜DSML｜";
-constexpr const char *kLatestReminder = "<｜latest_reminder｜>";
-constexpr const char *kImage = "<｜deepseek_image｜>";
 
 constexpr int kMinEffort = 1, kMaxEffort = 100;
 
@@ -283,29 +273,6 @@ dsflash::encodeSegments(const Tokenizer &tokenizer,
     ids.push_back(*id);
   }
   return ids;
-}
-
-ChatMessage dsflash::parseReply(std::string_view text, bool thinking) {
-  auto trimFront = [](std::string_view part) {
-    return part.substr(std::min(part.find_first_not_of('\n'), part.size()));
-  };
-  ChatMessage reply;
-  reply.role = ChatMessage::Role::Assistant;
-  if (thinking) {
-    size_t end = std::min(text.find(kEndThink), text.size());
-    std::string_view reasoning = trimFront(text.substr(0, end));
-    reply.reasoning = reasoning.substr(0, reasoning.find_last_not_of('\n') + 1);
-    text.remove_prefix(end);
-  }
-  std::string content;
-  for (size_t end; (end = text.find(kEndThink)) != text.npos;) {
-    content += text.substr(0, end);
-    text.remove_prefix(end + std::string_view(kEndThink).size());
-  }
-  content += text;
-  reply.content.push_back(
-      {ChatContent::Kind::Text, std::string(trimFront(content))});
-  return reply;
 }
 
 Result<std::vector<int32_t>>

@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LLVM = pathlib.Path("/usr/lib/llvm-22")
 # Operations without tensors of their own.
 SHAPELESS = {"dsflash.param", "dsflash.param_ref", "dsflash.encoder", "dsflash.decoder", "dsflash.yield",
-             "dsflash.layer", "dsflash.probe", "dsflash.dispatch", "dsflash.report"}
+             "dsflash.layer", "dsflash.probe", "dsflash.dispatch", "dsflash.report", "dsflash.await_rows"}
 NAME = re.compile(r"%\w+")
 MISMATCH = re.compile(r"use of value '(%\w+)' expects different type than prior uses: '(.*)' vs '")
 

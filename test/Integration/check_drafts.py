@@ -1,8 +1,9 @@
 """Checks that drafting changes nothing but the time: text, logits and state of plain decoding, for every width.
 
-    check_drafts.py BIN_DIR WORK_DIR MODEL ideal|reference [--all]
+    check_drafts.py BIN_DIR WORK_DIR MODEL ideal|reference [--all] [DEVICE]
 
-`--all` takes every width of the model, without it the narrowest, the widest and the scheduled one.
+`--all` takes every width of the model, without it the narrowest, the widest and the scheduled one. On a device the texts are
+short.
 """
 
 import json
@@ -15,7 +16,7 @@ import safetensors
 from check_golden import Report
 from tools import Tools
 
-STEPS = 500
+STEPS, DEVICE_STEPS = 500, 12
 WIDE_BLOCK = 12
 
 
@@ -26,9 +27,11 @@ def same_bits(report, name, got, expected):
 class Drafts:
     def __init__(self, tools, artifact, report):
         self.tools, self.artifact, self.report = tools, artifact, report
+        self.steps = DEVICE_STEPS if tools.run_flags else STEPS
 
     def run(self, width, *prompts, steps=STEPS, flags=()):
         """Tensors of --logits, the sequence that was saved, the statistics."""
+        steps = min(steps, self.steps)
         saved, statistics = self.tools.work / "end.session", self.tools.work / "statistics.json"
         flags = ["-n", steps, "--draft", width, "--stats-json", statistics, *flags]
         if len(prompts) == 1:
@@ -76,20 +79,22 @@ def wider(model, folder):
 
 
 def main():
-    bin_dir, work_dir, model, mode, *options = sys.argv[1:]
+    arguments = [a for a in sys.argv[1:] if a != "--all"]
+    takes_all = len(arguments) < len(sys.argv) - 1
+    bin_dir, work_dir, model, mode, *device = arguments
     model = pathlib.Path(model)
-    tools, report = Tools(bin_dir, work_dir), Report()
+    tools, report = Tools(bin_dir, work_dir, *device), Report()
     block = tools.config(model)["dspark_block_size"]
     tensors = safetensors.read(model / "golden.safetensors")
     prompts = [tensors[name] for name in ("tokens", "p0.tokens", "p1.tokens", "p2.tokens") if name in tensors]
     short = [prompt[:n] for prompt, n in zip(prompts * 3, (20, 3, 11))]
-    widths = range(1, block + 1) if options else (1, block)
+    widths = range(1, block + 1) if takes_all else (1, block)
     drafts = Drafts(tools, tools.compile(model, mode, f"--numerics={mode}"), report)
     drafts.widths(prompts[0], [*widths, "auto"], "block")
     drafts.batch(short, block)
     drafts.context(prompts[0][:30], block)
     long = Drafts(tools, tools.compile(wider(model, tools.work / "wide"), "wide", f"--numerics={mode}"), report)
-    long.widths(prompts[0], range(block + 1, WIDE_BLOCK + 1) if options else (WIDE_BLOCK,), f"block of {WIDE_BLOCK}")
+    long.widths(prompts[0], range(block + 1, WIDE_BLOCK + 1) if takes_all else (WIDE_BLOCK,), f"block of {WIDE_BLOCK}")
     sys.exit(report.failed > 0)
 
 

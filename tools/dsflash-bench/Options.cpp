@@ -25,6 +25,7 @@ constexpr const char *kExamples = R"(Examples:
   Up to a million tokens:        dsflash-bench model mid.dsflash --pretend --context 4096,65536,1048576 --report mid.json
   How long the compiler takes:   dsflash-bench compile models/nano
   Two compiled variants:         dsflash-bench compare before.dsflash after.dsflash
+  Engram tables on a disk:       dsflash-bench engram mid.dsflash --engram-file tables.safetensors
   A checkpoint to measure with:  dsflash-bench --make-checkpoint mid --config models/mid/config.json
 
 Exit codes: 0 done, 1 the input or the run failed, 2 wrong usage.)";
@@ -56,6 +57,9 @@ public:
         Command::Compare, "compare",
         "Two compiled variants in turns: time, sizes, and how far their values "
         "are apart, layer by layer"));
+    addEngramOptions(
+        *addCommand(Command::Engram, "engram",
+                    "Reading Engram tables from a disk, cold and warm"));
     app.require_subcommand(0, 1);
   }
 
@@ -238,6 +242,16 @@ private:
     command.add_option("--rounds", compare.rounds, "Times that both are run")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
+  }
+
+  void addEngramOptions(CLI::App &command) {
+    EngramBenchOptions &engram = options.engram;
+    addModelSource(command, engram.model, engram.weights, engram.generate);
+    command
+        .add_option("--engram-file", engram.engramFile,
+                    "Engram tables in a file of their own")
+        ->type_name("F.safetensors")
+        ->required();
   }
 
   CLI::App app{"Measures this machine and compiled models.", "dsflash-bench"};

@@ -6,6 +6,7 @@
 #include "dsflash/Bench/Comparison.h"
 #include "dsflash/Bench/CompileBench.h"
 #include "dsflash/Bench/ContextBench.h"
+#include "dsflash/Bench/EngramBench.h"
 #include "dsflash/Bench/KernelBench.h"
 #include "dsflash/Bench/ModelBench.h"
 #include "dsflash/Bench/RandomCheckpoint.h"
@@ -15,7 +16,15 @@
 
 namespace dsflash::bench {
 
-enum class Command { MakeCheckpoint, Limits, Model, Kernels, Compile, Compare };
+enum class Command {
+  MakeCheckpoint,
+  Limits,
+  Model,
+  Kernels,
+  Compile,
+  Compare,
+  Engram
+};
 
 struct Options {
   Command command = Command::MakeCheckpoint;
@@ -30,6 +39,7 @@ struct Options {
   KernelBenchOptions kernels;
   CompileBenchOptions compile;
   ComparisonOptions comparison;
+  EngramBenchOptions engram;
 };
 
 /// Reads the command line. Returns nothing when the process is to end with

@@ -62,6 +62,13 @@ Status runCommand(Options &options) {
       return bench.status();
     return report(options, bench->table(), bench->json());
   }
+  case Command::Engram: {
+    options.engram.threads = options.threads;
+    Result<EngramBench> bench = benchEngram(options.engram);
+    if (!bench)
+      return bench.status();
+    return report(options, bench->table(), bench->json());
+  }
   case Command::Kernels: {
     options.kernels.threads = options.threads;
     if (options.kernels.device != "cpu") {

@@ -2,7 +2,7 @@
 
 #include "Chat.h"
 
-#include "dsflash/Tokens/ChatEncoding.h"
+#include "dsflash/Tokens/ReplyParser.h"
 
 #include <algorithm>
 #include <atomic>

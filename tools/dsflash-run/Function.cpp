@@ -238,7 +238,10 @@ private:
                 [](void *pool, dsf_task task, void *context, int64_t count) {
                   static_cast<ThreadPool *>(pool)->run(task, context, count);
                 },
-                nullptr, nullptr, nullptr};
+                nullptr,
+                nullptr,
+                nullptr,
+                nullptr};
     dsf_call call{&env,           weights,          states.data(),
                   tensors.data(), workspace->get(), {}};
     std::copy(std::begin(extents), std::end(extents), call.dims);

@@ -156,7 +156,8 @@ private:
     app.add_option("--seed", generation.sampling.seed,
                    "The same seed gives the same text")
         ->capture_default_str();
-    app.add_option("--stop", generation.stops, "End before this text")
+    app.add_option("--stop", generation.stops,
+                   "End before this text; of a chat reply, in its content")
         ->type_name("TEXT")
         ->allow_extra_args(false);
     app.add_flag("--ignore-eos", generation.ignoreEos,
@@ -197,6 +198,8 @@ private:
     app.add_option("--engram-file", options.engramFile,
                    "Engram tables, if they are in a file of their own")
         ->type_name("F.safetensors");
+    app.add_flag("--engram-in-memory", options.holdsEngram,
+                 "Read the Engram tables into memory at the start");
   }
 
   void addOutputOptions() {
@@ -263,6 +266,10 @@ private:
     options.draftWidth = parseDraft(draft);
     options.repeatable = !isGreedy && app.count("--seed");
     options.thinking = !noThink;
+    if (options.thinking && !options.raw &&
+        (options.chat || !options.prompts.empty()) &&
+        promptValues[PromptSource::Kind::TokenFile].empty())
+      options.generation.stopsBehind = "</think>";
     Result<int> parsed = parseEffort(effort);
     if (!parsed)
       throw CLI::ValidationError(parsed.status().str());

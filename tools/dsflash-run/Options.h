@@ -43,6 +43,7 @@ struct Options {
   std::string prefill;
   std::string weights;
   std::string engramFile;
+  bool holdsEngram = false;
   int threads = 0;
 
   std::string saveSession;

@@ -274,8 +274,8 @@ int runTool(Options options) {
                                : describeText(**model));
     return 0;
   }
-  if (Status status =
-          (*model)->bindWeights(options.weights, options.engramFile);
+  if (Status status = (*model)->bindWeights(options.weights, options.engramFile,
+                                            options.holdsEngram);
       !status)
     return fail(status);
   double loadSeconds =

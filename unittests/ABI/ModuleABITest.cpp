@@ -15,7 +15,7 @@ TEST(ModuleABI, VersionKeepsItsPlace) {
 }
 
 TEST(ModuleABI, Sizes) {
-  EXPECT_EQ(sizeof(dsf_env), 40u);
+  EXPECT_EQ(sizeof(dsf_env), 48u);
   EXPECT_EQ(sizeof(dsf_call), 64u);
   EXPECT_EQ(sizeof(dsf_tensor), 32u);
   EXPECT_EQ(sizeof(dsf_entry), 56u);

@@ -121,7 +121,7 @@ void CompiledModel::run(const Rows &rows, std::vector<State *> states,
   std::vector<unsigned char> workspace(bytes, 0xff);
   auto start = reinterpret_cast<uintptr_t>(workspace.data());
 
-  dsf_env env = {&piece, runBackwards, nullptr, nullptr};
+  dsf_env env = {&piece, runBackwards, nullptr, nullptr, nullptr, nullptr};
   dsf_call call = {&env,
                    weights.data(),
                    addresses.data(),

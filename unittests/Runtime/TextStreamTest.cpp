@@ -51,6 +51,22 @@ TEST(TextStream, EarliestOfSeveralStops) {
   EXPECT_TRUE(stream.stopped());
 }
 
+// Case: stop texts apply to the content of a reply, not to its reasoning.
+TEST(TextStream, StopTextsBehindATextOnly) {
+  for (size_t size : {1, 2, 5, 99}) {
+    std::string text = "why end</think>a <en end b", seen;
+    TextStream stream({"end"}, "</think>");
+    for (size_t at = 0; at < text.size(); at += size)
+      seen += stream.feed(std::string_view(text).substr(at, size));
+    EXPECT_EQ(seen + stream.finish(), "why end</think>a <en ");
+    EXPECT_TRUE(stream.stopped());
+  }
+  TextStream open({"end"}, "</think>");
+  EXPECT_EQ(open.feed("an end</thi"), "an end");
+  EXPECT_EQ(open.finish(), "</thi");
+  EXPECT_FALSE(open.stopped());
+}
+
 TEST(TextStream, StopTextOfSplitCharacters) {
   TextStream stream({"\xe2\x82\xac"});
   EXPECT_EQ(stream.feed("5 \xe2"), "5 ");

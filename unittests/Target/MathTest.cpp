@@ -87,7 +87,7 @@ protected:
     std::vector<float> x = getArguments(), y(x.size()), z(x.size());
     CompiledModule code(getModule(function.name, function.isWide), GetParam());
     void *tensors[] = {x.data(), y.data(), z.data()};
-    dsf_env env{nullptr, runAll, nullptr, nullptr};
+    dsf_env env{nullptr, runAll, nullptr, nullptr, nullptr, nullptr};
     dsf_call call{&env,    nullptr, nullptr,
                   tensors, nullptr, {int64_t(x.size() / 8), 0, 0}};
     ASSERT_EQ(code.module().entries[0].function(&call), 0);

@@ -142,8 +142,12 @@ class NativeCode : public testing::TestWithParam<const char *> {
 protected:
   /// Calls the entry for the rows in x and two outputs.
   int32_t run(bool probes) {
-    dsf_env env{&environment, Environment::parallelFor,
-                probes ? Environment::probe : nullptr, nullptr};
+    dsf_env env{&environment,
+                Environment::parallelFor,
+                probes ? Environment::probe : nullptr,
+                nullptr,
+                nullptr,
+                nullptr};
     void *tensors[] = {x.data(), nullptr, position.data(), y.data(), z.data()};
     workspace.assign(16 * std::max<size_t>(position.size(), 2) + 64, 0);
     dsf_call call{&env,

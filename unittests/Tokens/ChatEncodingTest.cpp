@@ -181,31 +181,6 @@ TEST(ChatEncoding, DeepToolArgumentsStayText) {
   EXPECT_NE(render({reply}, {}).find(deep), std::string::npos);
 }
 
-TEST(ChatEncoding, RepliesAreParsed) {
-  struct Case {
-    const char *text;
-    bool thinking;
-    const char *reasoning, *content;
-  } cases[] = {
-      {"\n\nwhy\n\n</think>\n\nso", true, "why", "so"},
-      {"why", true, "why", ""},
-      {"why\n", true, "why", ""},
-      {"</think>so\n", true, "", "so\n"},
-      {"a</think>b</think>c", true, "a", "bc"},
-      {"\nso", false, "", "so"},
-      {"a</think>b", false, "", "ab"},
-      {"", true, "", ""},
-      {"", false, "", ""},
-  };
-  for (const Case &c : cases) {
-    ChatMessage reply = parseReply(c.text, c.thinking);
-    EXPECT_EQ(reply.role, Role::Assistant);
-    EXPECT_EQ(reply.reasoning, c.reasoning) << c.text;
-    ASSERT_EQ(reply.content.size(), 1u);
-    EXPECT_EQ(reply.content[0].text, c.content) << c.text;
-  }
-}
-
 TEST(ChatEncoding, Effort) {
   for (auto [text, effort] : std::map<std::string, int>{
            {"low", 25}, {"high", 50}, {"xhigh", 75}, {"max", 100}, {"1", 1}}) {

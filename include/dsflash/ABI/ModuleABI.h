@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define DSF_ABI_MAGIC 0x00465344u /* "DSF" */
-#define DSF_ABI_VERSION 5u
+#define DSF_ABI_VERSION 6u
 #define DSF_MODULE_QUERY_SYMBOL "dsf_module_query"
 
 /* Element types of tensors, weights and probes. */
@@ -73,8 +73,12 @@ typedef struct dsf_env {
    * before this returns. Null on a host, where parallel_for runs kernels. */
   void (*launch)(void *user, int32_t kernel, int64_t items,
                  const void *arguments, int64_t argument_bytes);
+  /* The rows that this call reads of the table in weight slot `slot` are needed
+   * now: returns when they are in memory. On the calling thread, before each
+   * look-up. Null: all tables are in memory. */
+  void (*await_rows)(void *user, int64_t slot);
 } dsf_env;
-DSF_STATIC_ASSERT(sizeof(dsf_env) == 40, "dsf_env");
+DSF_STATIC_ASSERT(sizeof(dsf_env) == 48, "dsf_env");
 
 /* The argument of every entry. Rows of one sequence are adjacent, their
  * positions ascend by one. */

@@ -1,9 +1,10 @@
 //===- EngramStore.h - Engram rows from a file, fetched ahead ---*- C++ -*-===//
 //
-// Compiled code reads Engram tables where they are mapped. The store brings the
-// rows of a call into memory before it, so that a disk has many reads to serve
-// at once and one that fails is an error with a place: which rows these are the
-// model's entries engram_rows.L say, from token ids alone.
+// Compiled code reads Engram tables where they are mapped. The store starts the
+// reads of a call's rows before it, so that a disk has many to serve at once
+// and one that fails is an error with a place: which rows these are the model's
+// entries engram_rows.L say, from token ids alone. The reads are under way
+// while the layers before a table's run, which waits for them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,10 +31,24 @@ public:
   EngramStore(const EngramStore &) = delete;
   EngramStore &operator=(const EngramStore &) = delete;
 
-  /// Brings the rows that a call with these buffers and extents will use into
-  /// memory, all reads in flight at once. Errors name file, table and row: a
-  /// read that fails, a file that ends before the row.
-  Status fetch(const TensorBuffers &buffers, const CallExtents &extents);
+  /// Starts to read the rows that a call with these buffers and extents will
+  /// use, all of them at once. Errors: a failure of compiled code; a row of an
+  /// earlier call that could not be read.
+  Status start(const TensorBuffers &buffers, const CallExtents &extents);
+  /// Waits for the rows of the table in that slot, for Executor::run.
+  void await(int64_t slot);
+  void awaitAll();
+  /// What failed, by file, table and row: a read, a file that ends before the
+  /// row. The results of that call and of later ones are worth nothing.
+  const Status &status() const { return fault; }
+
+  /// Reads that await waits for, of all tables together.
+  int64_t startedReads() const;
+  /// Drops what the system keeps of the tables, for measurements.
+  void forget() const;
+  /// Reads as many rows as are started, at random places of the same tables, on
+  /// so many threads; for comparison.
+  void readAtRandom(int threads) const;
 
 private:
   /// A payload or scale tensor of a table, row by row.
@@ -43,14 +58,11 @@ private:
     int descriptor = -1;
     uint64_t offset = 0;
     uint64_t rowBytes = 0;
-  };
-  struct Table {
-    const dsf_entry *entry = nullptr;
-    std::vector<Tensor> tensors;
-    int64_t columns = 0;
-    std::vector<Plane> planes;
-  };
+    int64_t rows = 0;
+    char *mapped = nullptr; ///< what compiled code reads
 
+    uint64_t bytes() const { return uint64_t(rows) * rowBytes; }
+  };
   struct Row {
     const Plane *plane = nullptr;
     int64_t number = 0;
@@ -60,11 +72,22 @@ private:
     }
   };
 
+  struct Table {
+    const dsf_entry *entry = nullptr;
+    std::vector<Tensor> tensors;
+    int64_t columns = 0;
+    int64_t slot = 0;
+    std::vector<Plane> planes;
+    /// Of the call.
+    std::vector<Row> reads;
+  };
+
   explicit EngramStore(const Model &model) : model(model) {}
   Status addTable(const dsf_entry &entry, const std::string &layer);
   Status addPlane(Table &table, const std::string &tensor, int64_t rows);
   Status findRows(const Table &table, TensorBuffers buffers,
                   const CallExtents &extents, std::vector<int64_t> &rows);
+  void awaitTable(const Table &table);
   ssize_t readInto(const Row &row, int flags);
   /// Whether a row can be read without the disk.
   bool isInMemory(const Row &row);
@@ -74,6 +97,7 @@ private:
   std::vector<Table> tables;
   std::vector<int64_t> rowIds;
   std::vector<char> buffer;
+  Status fault;
 };
 
 } // namespace dsflash

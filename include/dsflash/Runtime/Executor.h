@@ -59,6 +59,10 @@ using TensorBuffers = std::array<void *, kTensorCount>;
 /// Rows, sequences and outputs of one call, by dsf_dim.
 using CallExtents = std::array<int64_t, DSF_DIM_COUNT>;
 
+/// Called before rows of the table in a weight slot are looked up (see
+/// dsf_env.await_rows).
+using AwaitRowsFunction = std::function<void(int64_t slot)>;
+
 /// Scratch memory of entries: 64-byte aligned, never smaller than before.
 class Workspace {
 public:
@@ -98,10 +102,12 @@ public:
   Device *device() const { return onDevice ? &onDevice->device() : nullptr; }
 
   /// Runs an entry. Errors: it returned a failure code, a check of a checked
-  /// model or a kernel on its device failed. `probe` may be empty.
+  /// model or a kernel on its device failed. `probe` and `awaitRows` may be
+  /// empty.
   Status run(Entry entry, const TensorBuffers &buffers,
              const std::vector<void *> &states, const CallExtents &extents,
-             const ProbeFunction &probe = {});
+             const ProbeFunction &probe = {},
+             const AwaitRowsFunction &awaitRows = {});
 
   /// Records the calls of entries from now on; may be null.
   void setTimeline(Timeline *timeline) { recorder = timeline; }

@@ -32,6 +32,8 @@ struct GenerationOptions {
   /// gets the text that it would get alone.
   SamplingOptions sampling;
   std::vector<std::string> stops;
+  /// Stop texts count only behind this text; empty: everywhere.
+  std::string stopsBehind;
   bool ignoreEos = false;
   /// Prompt positions of a sequence in one call.
   int64_t chunk = 512;

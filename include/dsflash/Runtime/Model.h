@@ -60,9 +60,11 @@ public:
 
   /// Maps the weights from `folder`, or if it is empty from the manifest's.
   /// A model that brought no tokenizer takes that of the weights folder.
-  /// The Engram tables come from `engramFile` unless that is empty.
+  /// The Engram tables come from `engramFile` unless that is empty, and are
+  /// read into memory if they are to be held there.
   Status bindWeights(const std::string &folder = "",
-                     const std::string &engramFile = "");
+                     const std::string &engramFile = "",
+                     bool holdsEngram = false);
 
   const std::string &path() const { return folder; }
   const Manifest &manifest() const { return facts; }

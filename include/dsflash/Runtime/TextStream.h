@@ -16,8 +16,9 @@ namespace dsflash {
 /// given out.
 class TextStream {
 public:
-  /// Empty stop texts are ignored.
-  explicit TextStream(std::vector<std::string> stops);
+  /// Empty stop texts are ignored; all are as long as `behind` did not come,
+  /// unless it is empty.
+  explicit TextStream(std::vector<std::string> stops, std::string behind = "");
 
   /// The text that is certain after a token with these bytes.
   std::string feed(std::string_view bytes);
@@ -28,9 +29,13 @@ public:
 
 private:
   std::string release(bool atEnd);
+  /// Characters at the end of what is held, from `from` on, that may be the
+  /// start of a text.
+  size_t startOf(const std::string &text, size_t from) const;
 
   StreamDecoder decoder;
   std::vector<std::string> stops;
+  std::string behind;
   std::string held;
   bool found = false;
 };

@@ -46,6 +46,10 @@ public:
     uint64_t bytes = 0;
   };
   Place placeOf(const std::string &tensor) const;
+  /// Reads the Engram tables into memory, where they stay. Errors name the
+  /// file: a read that fails, a file that ends too early.
+  Status holdEngramTables(const dsf_module &module);
+  bool holdsEngramTables() const { return !heldTables.empty(); }
 
   /// Address of each slot, [dsf_module.weight_slots]. A slot that belongs to a
   /// layer without that weight is null.
@@ -68,6 +72,7 @@ private:
   CheckpointIndex checkpoint;
   std::string engramPath;
   std::optional<SafetensorsFile> engram;
+  std::vector<std::vector<char>> heldTables;
   std::vector<std::vector<int32_t>> tokenMaps;
   std::vector<const void *> addresses;
 };

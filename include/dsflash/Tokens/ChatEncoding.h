@@ -91,10 +91,6 @@ Result<std::vector<int32_t>>
 encodeSegments(const Tokenizer &tokenizer,
                const std::vector<ChatSegment> &segments);
 
-/// Splits the text of a reply without tool calls: with `thinking` all up to
-/// </think>, or everything if that is missing, is reasoning.
-ChatMessage parseReply(std::string_view text, bool thinking);
-
 /// renderChat and encodeSegments.
 Result<std::vector<int32_t>>
 encodeChat(const Tokenizer &tokenizer, const std::vector<ChatMessage> &messages,

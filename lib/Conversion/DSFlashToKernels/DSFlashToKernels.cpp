@@ -22,7 +22,8 @@ using namespace mlir::dsflash;
 namespace {
 /// What stays in a function beside launches.
 bool isKernelLevel(Operation *op) {
-  return isa<DispatchOp, WeightDataOp, StateDataOp, ParamRefOp, ProbeOp>(op);
+  return isa<AwaitRowsOp, DispatchOp, WeightDataOp, StateDataOp, ParamRefOp,
+             ProbeOp>(op);
 }
 
 struct ConvertDSFlashToKernels

@@ -81,6 +81,7 @@ void mlir::dsflash::lowerOp(Lowering &l, EngramLookupOp op) {
   Value n = l.rows(op.getRows());
   int64_t columns = getFeatures(op.getRows());
   int64_t dim = op.getTable().getType().getColumns();
+  AwaitRowsOp::create(l.builder(), l.loc(), op.getTable());
   l.replace(l.dispatch(
       "engram_lookup", l.times(n, columns), op->getOperands(),
       l.empty(op.getType(), n),

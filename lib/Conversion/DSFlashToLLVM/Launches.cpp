@@ -155,6 +155,20 @@ protected:
     return then;
   }
 
+  /// Goes on with `b` where it runs only if the environment has a function in
+  /// that field; gives environment and function.
+  static std::pair<Value, Value> runIfGiven(ConversionPatternRewriter &rewriter,
+                                            Operation *op, ABIBuilder &b,
+                                            size_t field) {
+    Value call = op->getParentRegion()->front().getArgument(0);
+    Value environment = b.loadField(b.pointer(), call, offsetof(dsf_call, env));
+    Value function = b.loadField(b.pointer(), environment, field);
+    Value isGiven =
+        LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, function, b.null());
+    b.setInsertionPointToStart(runIf(rewriter, op, isGiven));
+    return {environment, function};
+  }
+
   /// Replaces `op` by a buffer of its static type.
   void replaceByBuffer(ConversionPatternRewriter &rewriter, OpTy op,
                        Value address) const {
@@ -265,21 +279,30 @@ struct ConvertProbe : ABIPattern<ProbeOp> {
     if (!type || !type.getLayout().isIdentity())
       return rewriter.notifyMatchFailure(op, "no buffer of identity layout");
     ABIBuilder b(op.getLoc(), rewriter);
-    Value call = op->getParentRegion()->front().getArgument(0);
-    Value environment = b.loadField(b.pointer(), call, offsetof(dsf_call, env));
-    Value probe =
-        b.loadField(b.pointer(), environment, offsetof(dsf_env, probe));
     MemRefDescriptor buffer(adaptor.getInput());
-    Value isUsed =
-        LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, probe, b.null());
-    Block *then = runIf(rewriter, op, isUsed);
-    b.setInsertionPointToStart(then);
+    auto [environment, probe] =
+        runIfGiven(rewriter, op, b, offsetof(dsf_env, probe));
     auto number = layout.probes.find(ModuleLayout::getProbeKey(op)) -
                   layout.probes.begin();
     Value layer = op.getLayer() ? adaptor.getLayer() : b.i64(-1);
     b.callEnvironment(environment, probe,
                       {b.i32(number), layer, buffer.alignedPtr(b, b.getLoc()),
                        buffer.size(b, b.getLoc(), 0)});
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ConvertAwaitRows : ABIPattern<AwaitRowsOp> {
+  using ABIPattern::ABIPattern;
+
+  LogicalResult
+  matchAndRewrite(AwaitRowsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    ABIBuilder b(op.getLoc(), rewriter);
+    auto [environment, await] =
+        runIfGiven(rewriter, op, b, offsetof(dsf_env, await_rows));
+    b.callEnvironment(environment, await, adaptor.getTable());
     rewriter.eraseOp(op);
     return success();
   }
@@ -391,8 +414,9 @@ struct DropPrefetch : ConvertOpToLLVMPattern<memref::PrefetchOp> {
 void mlir::dsflash::populateDSFlashToLLVMPatterns(
     const LLVMTypeConverter &converter, const ModuleLayout &layout,
     RewritePatternSet &patterns) {
-  patterns.add<ConvertDispatch, ConvertProbe, ConvertReport, ConvertParamRef,
-               ConvertWeightData, ConvertStateData>(converter, layout);
+  patterns.add<ConvertAwaitRows, ConvertDispatch, ConvertProbe, ConvertReport,
+               ConvertParamRef, ConvertWeightData, ConvertStateData>(converter,
+                                                                     layout);
   if (!layout.device.empty())
     patterns.add<DropPrefetch>(converter);
 }

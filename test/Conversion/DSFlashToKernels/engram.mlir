@@ -30,6 +30,7 @@ func.func @hash(%tokens: tensor<?xi32>, %look_back: tensor<?x2xi32>, %map: !map,
 
 // CHECK-LABEL: func.func @lookup
 func.func @lookup(%rows: tensor<?x4xi64>, %table: !table) -> tensor<?x256xf32> {
+  // CHECK: dsflash.await_rows %{{.*}} : <[462, 64]
   // CHECK: %[[ITEMS:.*]] = arith.muli %{{.*}}, %c4
   // CHECK: dsflash.dispatch @engram_lookup_462x64_e4m3 grid(%[[ITEMS]])
   %0 = dsflash.engram_lookup %rows, %table : (tensor<?x4xi64>, !table) -> tensor<?x256xf32>

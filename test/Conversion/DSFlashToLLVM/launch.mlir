@@ -44,7 +44,7 @@ func.func private @kernel(%begin: index, %end: index, %w: !dsflash.weight<[3, 32
 // CHECK:       %[[SLOT:.*]] = llvm.mlir.constant(1 : i64)
 // CHECK:       %[[SIX:.*]] = llvm.mlir.constant(6 : i64)
 // CHECK:       %[[OWN:.*]] = llvm.mul %[[LAYER]], %[[SIX]]
-// CHECK:       llvm.add %[[SLOT]], %[[OWN]]
+// CHECK:       %[[FIRST:.*]] = llvm.add %[[SLOT]], %[[OWN]]
 // CHECK:       %[[ITEMS:.*]] = llvm.icmp "sgt" %[[N:.*]], %{{.*}} : i64
 // CHECK:       llvm.cond_br %[[ITEMS]], ^[[LAUNCH:.*]], ^[[AFTER:.*]]
 // CHECK:       ^[[LAUNCH]]:
@@ -56,6 +56,9 @@ func.func private @kernel(%begin: index, %end: index, %w: !dsflash.weight<[3, 32
 // CHECK:       %[[USED:.*]] = llvm.icmp "ne" %[[PROBE:.*]], %{{.*}} : !llvm.ptr
 // CHECK:       llvm.cond_br %[[USED]]
 // CHECK:       llvm.call %[[PROBE]](%{{.*}}, %{{.*}}, %[[LAYER]], %{{.*}}, %{{.*}}) : !llvm.ptr, (!llvm.ptr, i32, i64, !llvm.ptr, i64) -> ()
+// CHECK:       %[[WAITS:.*]] = llvm.icmp "ne" %[[AWAIT:.*]], %{{.*}} : !llvm.ptr
+// CHECK:       llvm.cond_br %[[WAITS]]
+// CHECK:       llvm.call %[[AWAIT]](%{{.*}}, %[[FIRST]]) : !llvm.ptr, (!llvm.ptr, i64) -> ()
 func.func private @layer(%layer: index, %s: !dsflash.index_keys<rows = 3, dim = 32, ratio = 2, <e2m1, e8m0, [1, 32]>>, %y: memref<?x4xi8>, %z: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %y, %c0 : memref<?x4xi8>
@@ -63,6 +66,7 @@ func.func private @layer(%layer: index, %s: !dsflash.index_keys<rows = 3, dim = 
   dsflash.dispatch @kernel grid(%n) ins(%w, %s, %layer : !dsflash.weight<[3, 32, 32], <e4m3, e8m0, [32, 32]>>,
     !dsflash.index_keys<rows = 3, dim = 32, ratio = 2, <e2m1, e8m0, [1, 32]>>, index) outs(%y : memref<?x4xi8>) {writes_state}
   dsflash.probe "layers.{l}.z"[%layer] %z : memref<?xf32>
+  dsflash.await_rows %w : !dsflash.weight<[3, 32, 32], <e4m3, e8m0, [32, 32]>>
   return
 }
 

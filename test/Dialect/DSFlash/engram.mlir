@@ -38,3 +38,10 @@ func.func @engram_add(%stream: tensor<?x4x64xf32>, %kv: tensor<?x320xf32>, %gate
     : (tensor<?x4x64xf32>, tensor<?x320xf32>, tensor<?x4xf32>) -> tensor<?x4x64xf32>
   return %next : tensor<?x4x64xf32>
 }
+
+// CHECK-LABEL: func.func @await_rows(
+// CHECK: dsflash.await_rows %{{.*}} : <[152, 32], <e4m3, e8m0, [1, 32]>>
+func.func @await_rows(%table: !dsflash.weight<[152, 32], <e4m3, e8m0, [1, 32]>>) {
+  dsflash.await_rows %table : !dsflash.weight<[152, 32], <e4m3, e8m0, [1, 32]>>
+  return
+}

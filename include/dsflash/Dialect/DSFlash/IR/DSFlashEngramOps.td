@@ -114,4 +114,20 @@ def DSFlash_EngramAddOp : DSFlash_RoundableOp<"engram_add"> {
   let assemblyFormat = "$stream `,` $kv `,` $gate attr-dict `:` functional-type(operands, results)";
 }
 
+def DSFlash_AwaitRowsOp : DSFlash_Op<"await_rows"> {
+  let summary = "wait until the rows of a table are in memory";
+  let description = [{
+    Stands in front of the launch that reads a table: a call of `dsf_env.await_rows` with the table's slot, in which a host
+    waits for reads that it started before the entry (docs/ModuleABI.md, calling an entry).
+
+    Example:
+
+    ```mlir
+    dsflash.await_rows %table : !dsflash.weight<[462, 64], <e4m3, e8m0, [1, 32]>>
+    ```
+  }];
+  let arguments = (ins DSFlash_WeightType:$table);
+  let assemblyFormat = "$table attr-dict `:` type($table)";
+}
+
 #endif // DSFLASH_DIALECT_DSFLASH_IR_DSFLASHENGRAMOPS_TD
