@@ -20,9 +20,11 @@ static void addCleanup(OpPassManager &passes) {
 
 void mlir::dsflash::buildPhasesPipeline(OpPassManager &passes,
                                         const PhasesPipelineOptions &options) {
-  passes.addPass(createDerivePromptPass());
-  passes.addPass(createDeriveTailPass({/*bounded=*/false}));
-  passes.addPass(createDeriveTailPass({/*bounded=*/true}));
+  if (options.phases) {
+    passes.addPass(createDerivePromptPass());
+    passes.addPass(createDeriveTailPass({/*bounded=*/false}));
+    passes.addPass(createDeriveTailPass({/*bounded=*/true}));
+  }
   passes.addPass(createLowerStructurePass());
   // Behind the slicing of layers, which would leave checks of what is gone, and
   // before rounding points go.

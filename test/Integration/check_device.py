@@ -24,7 +24,7 @@ def main():
     models = {tools: tools.compile(model, "ideal", "--numerics=ideal") for tools in (host, gpu)}
 
     def run(tools, *prompts, flags=()):
-        (logits,) = tools.run(models[tools], *prompts, logits=True, flags=["-n", STEPS, "--draft=off", *flags])
+        (logits,) = tools.run(models[tools], *prompts, logits=True, flags=["-n", STEPS, "--draft=off", "--prefill=full", *flags])
         return logits
 
     def same(name, got, expected):

@@ -26,6 +26,9 @@ struct PhasesPipelineOptions : PassPipelineOptions<PhasesPipelineOptions> {
   Option<bool> checked{*this, "checked",
                        llvm::cl::desc("verify values as the model runs"),
                        llvm::cl::init(false)};
+  Option<bool> phases{*this, "phases",
+                      llvm::cl::desc("entries that read prompts in phases"),
+                      llvm::cl::init(true)};
 };
 
 struct KernelsPipelineOptions : PassPipelineOptions<KernelsPipelineOptions> {

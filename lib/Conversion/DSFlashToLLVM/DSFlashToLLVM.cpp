@@ -1,6 +1,7 @@
 //===- DSFlashToLLVM.cpp - From the kernel level to LLVM ------------------===//
 
 #include "dsflash/Conversion/DSFlashToLLVM.h"
+#include "DeviceEntry.h"
 #include "Launches.h"
 #include "ModuleTables.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -111,6 +112,8 @@ struct ConvertDSFlashToLLVM
           "a kernel of a device cannot report");
       return signalPassFailure();
     }
+    if (!device.empty() && failed(checkHostCode(module, *layout)))
+      return signalPassFailure();
     hoistScratch(module);
     StringSet<> layerFunctions = getLayerFunctions(module);
 

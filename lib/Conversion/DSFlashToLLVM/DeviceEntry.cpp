@@ -4,6 +4,9 @@
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
 #include "dsflash/Transforms/AttributeNames.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -90,4 +93,27 @@ mlir::dsflash::addDeviceEntry(func::FuncOp kernel,
     LLVM::CallOp::create(b, TypeRange(), kernel.getName(), arguments);
   });
   return success();
+}
+
+LogicalResult mlir::dsflash::checkHostCode(ModuleOp module,
+                                           const ModuleLayout &layout) {
+  llvm::SetVector<func::FuncOp> functions;
+  for (const Entry &entry : layout.entries)
+    functions.insert(entry.function);
+  bool failures = false;
+  for (size_t i = 0; i < functions.size(); ++i) {
+    func::FuncOp function = functions[i];
+    function.walk([&](Operation *op) {
+      if (auto call = dyn_cast<func::CallOp>(op)) {
+        if (auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee()))
+          functions.insert(callee);
+      } else if (isa<memref::LoadOp, memref::StoreOp, memref::CopyOp,
+                     vector::LoadOp, vector::StoreOp, vector::TransferReadOp,
+                     vector::TransferWriteOp>(op)) {
+        op->emitError("the host may not look at data of a device");
+        failures = true;
+      }
+    });
+  }
+  return failure(failures);
 }

@@ -4,6 +4,7 @@
 #define DSFLASH_LIB_CONVERSION_DSFLASHTOLLVM_DEVICEENTRY_H
 
 #include "ABIBuilder.h"
+#include "ModuleLayout.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -27,6 +28,10 @@ void appendOperands(ABIBuilder &b, func::FuncOp kernel,
 /// items. Error: the name is none that PTX can have.
 LogicalResult addDeviceEntry(func::FuncOp kernel,
                              const LLVMTypeConverter &converter);
+
+/// Checks that entries and what they call, kernels left out, touch no buffer:
+/// on the host of a device there is only its address.
+LogicalResult checkHostCode(ModuleOp module, const ModuleLayout &layout);
 
 } // namespace mlir::dsflash
 

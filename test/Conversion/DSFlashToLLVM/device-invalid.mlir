@@ -28,3 +28,25 @@ func.func @forward(%y: memref<?xf32> {dsflash.name = "y", dsflash.dim = "rows"})
   call @shared(%y) : (memref<?xf32>) -> ()
   return
 }
+
+// -----
+
+// The host has a buffer's address and size, and may not touch what is there.
+func.func private @kernel(%begin: index, %end: index, %y: memref<?xf32>) {
+  return
+}
+func.func private @layer(%y: memref<?xf32>, %n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  // expected-error @below {{the host may not look at data of a device}}
+  %x = memref.load %y[%c0] : memref<?xf32>
+  dsflash.dispatch @kernel grid(%n) outs(%y : memref<?xf32>)
+  return %x : f32
+}
+func.func @forward(%y: memref<?xf32> {dsflash.name = "y", dsflash.dim = "rows"}) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %y, %c0 : memref<?xf32>
+  %x = call @layer(%y, %n) : (memref<?xf32>, index) -> f32
+  // expected-error @below {{the host may not look at data of a device}}
+  memref.store %x, %y[%c0] : memref<?xf32>
+  return
+}
