@@ -6,8 +6,6 @@
 #include "LoadedModel.h"
 #include "dsflash/Support/Json.h"
 
-#include <algorithm>
-
 using namespace dsflash;
 using nlohmann::json;
 
@@ -92,11 +90,17 @@ Result<ContextBench::Step> measure(LoadedModel &loaded, int64_t tokens,
   return step;
 }
 
+/// What is no number counts as 0.
+double numberOf(const json &object, const char *key) {
+  auto value = object.find(key);
+  return value != object.end() && value->is_number() ? value->get<double>() : 0;
+}
+
 int64_t sumOf(const json &work, std::initializer_list<const char *> keys) {
-  int64_t sum = 0;
+  double sum = 0;
   for (const char *key : keys)
-    sum += work.value(key, int64_t(0));
-  return sum;
+    sum += numberOf(work, key);
+  return int64_t(sum);
 }
 
 /// What a step reads beside the keys that a source layer scores.
@@ -154,8 +158,8 @@ std::string ContextBench::table() const {
                  "alike, %.3f with FP4 x FP4 at half, %.3f at a quarter\n",
                  static_cast<long long>(sumOf(growth, {"tokens"})),
                  static_cast<long long>(sumOf(growth, {"over_tokens"})),
-                 growth.value("alike", 0.0), growth.value("fp4_at_half", 0.0),
-                 growth.value("fp4_at_quarter", 0.0));
+                 numberOf(growth, "alike"), numberOf(growth, "fp4_at_half"),
+                 numberOf(growth, "fp4_at_quarter"));
   if (steps.size() > 1)
     appendFormat(text, "time of a step: %.3f\n",
                  steps.back().seconds / steps.front().seconds);
