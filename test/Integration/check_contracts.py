@@ -77,9 +77,7 @@ class Contracts:
 
 
 def main():
-    arguments = [a for a in sys.argv[1:] if a != "--short"]
-    is_short = len(arguments) < len(sys.argv) - 1
-    bin_dir, work_dir, model, mode, *device = arguments
+    bin_dir, work_dir, model, mode, *options = sys.argv[1:]
     model = pathlib.Path(model)
     config = json.loads((model / "config.json").read_text())["text_config"]
     window, block = config["sliding_window"], config["dspark_block_size"]

@@ -30,12 +30,13 @@ public:
 
   /// Fails at the first difference.
   Status run() {
-    // Before the window is full and behind it.
-    for (int64_t length : {int64_t(1), module.sliding_window + 1})
-      for (int64_t width = 1; width <= module.draft_block; ++width)
-        for (int64_t right = 0; right <= width; ++right)
-          if (Status status = compare(length, width, right); !status)
-            return status;
+    // Before the window is full and behind it, in turns.
+    for (int64_t width = 1; width <= module.draft_block; ++width)
+      for (int64_t right = 0; right <= width; ++right) {
+        int64_t length = (width + right) % 2 ? 1 : module.sliding_window + 1;
+        if (Status status = compare(length, width, right); !status)
+          return status;
+      }
     return Status();
   }
 

@@ -38,7 +38,8 @@ struct EngramBench {
   double coldStep = 0;  ///< seconds of a decode step
   double warmStep = 0;
 
-  double fraction() const { return rowsRate / plainRate; }
+  /// 1 where the file stays in memory whatever is dropped.
+  double fraction() const { return reads > 0 ? rowsRate / plainRate : 1; }
   /// Part of the speed of generation that a cold file takes.
   double loss() const { return 1 - warmStep / coldStep; }
 
