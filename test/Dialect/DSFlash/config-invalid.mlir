@@ -1,4 +1,4 @@
-// RUN: dsflash-opt %s -split-input-file -verify-diagnostics
+// RUN: dsflash-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
 // expected-error @below {{(C1) expected lanes that are a power of two, a multiple of 32 threads up to 1024 and no negative size but got 3, 32 and 0}}
 "test.op"() {c = #dsflash.config<"nvptx:sm_80", lanes = 3, threads = 32, shared_bytes = 0>} : () -> ()

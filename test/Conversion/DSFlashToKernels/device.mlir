@@ -50,7 +50,6 @@ func.func @odd(%x: tensor<?x64xf32>, %w: !dsflash.weight<[95, 64], <bf16>>) -> t
   %y = dsflash.linear %r, %w : (tensor<?x64xf32>, !dsflash.weight<[95, 64], <bf16>>) -> tensor<?x95xf32>
   return %y : tensor<?x95xf32>
 }
-// CHECK-NOT: dsflash.block
 // CHECK-NOT: tensor_product
 
 // -----
@@ -65,3 +64,21 @@ func.func @ideal(%ids: tensor<?xi32>, %t: !dsflash.weight<[9, 64], <bf16>>, %w: 
 }
 }
 // CHECK-NOT: tensor_product
+
+// -----
+
+// What goes along rows has a block for each: 64 features are 16 vectors, for
+// the 32 threads of a warp; a sum over the row is one over its threads.
+// CHECK-LABEL: func.func @norm
+func.func @norm(%x: tensor<?x64xf32>, %w: !dsflash.weight<[1, 64], <bf16>>) -> tensor<?x64xf32> {
+  %y = dsflash.rms_norm %x, %w {eps = 1.0e-20 : f32} : (tensor<?x64xf32>, !dsflash.weight<[1, 64], <bf16>>) -> tensor<?x64xf32>
+  return %y : tensor<?x64xf32>
+}
+// CHECK:       func.func private @rms_norm_1x64_bf16(
+// CHECK-SAME:  dsflash.block = #dsflash.block<threads = 32, shared_bytes = 256>
+// CHECK:       %[[ID:.*]] = nvvm.read.ptx.sreg.tid.x
+// CHECK:       %[[THREAD:.*]] = arith.index_cast %[[ID]]
+// CHECK:       %[[FIRST:.*]] = arith.muli %[[THREAD]], %c4
+// CHECK:       scf.for %{{.*}} = %[[FIRST]] to %c64{{.*}} step %c128
+// CHECK:       memref.view {{.*}} to memref<32xf64, 3>
+// CHECK:       nvvm.barrier0
