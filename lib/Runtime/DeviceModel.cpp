@@ -126,8 +126,10 @@ Status DeviceModel::run(const dsf_entry &entry,
                        int64_t(states.size() * sizeof(void *)), DSF_READ));
 
   CallContext context{*dev, model.module(), probe, nullptr, {}, {}};
-  dsf_env env{
-      &context, nullptr, probe ? passProbe : nullptr, nullptr, launch, nullptr};
+  dsf_env env{};
+  env.context = &context;
+  env.probe = probe ? passProbe : nullptr;
+  env.launch = launch;
   dsf_call call{&env,
                 static_cast<const void *const *>(slots.data()),
                 static_cast<void *const *>(stateTable),

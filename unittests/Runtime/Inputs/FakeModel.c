@@ -312,12 +312,12 @@ static int32_t markov(const dsf_call *call) {
 #define COUNT(array) (int64_t)(sizeof(array) / sizeof(*array))
 
 static const dsf_entry entries[] = {
-    {"forward", forward, forward_tensors, COUNT(forward_tensors), 32, 64},
-    {"replay", replay, replay_tensors, COUNT(replay_tensors), 0, 0},
+    {"forward", forward, forward_tensors, COUNT(forward_tensors), 32, 64, 0},
+    {"replay", replay, replay_tensors, COUNT(replay_tensors), 0, 0, 0},
     {"draft_context", draft_context, context_tensors, COUNT(context_tensors), 0,
-     0},
-    {"draft", draft, draft_tensors, COUNT(draft_tensors), 0, 0},
-    {"markov", markov, markov_tensors, COUNT(markov_tensors), 0, 0},
+     0, 0},
+    {"draft", draft, draft_tensors, COUNT(draft_tensors), 0, 0, 0},
+    {"markov", markov, markov_tensors, COUNT(markov_tensors), 0, 0, 0},
 };
 
 static const int32_t two_layers[] = {0, 2};
