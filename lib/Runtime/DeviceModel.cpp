@@ -127,7 +127,7 @@ Status DeviceModel::run(const dsf_entry &entry,
 
   CallContext context{*dev, model.module(), probe, nullptr, {}, {}};
   dsf_env env{};
-  env.context = &context;
+  env.user = &context;
   env.probe = probe ? passProbe : nullptr;
   env.launch = launch;
   dsf_call call{&env,
