@@ -118,7 +118,7 @@ def DSFlash_AwaitRowsOp : DSFlash_Op<"await_rows"> {
   let summary = "wait until the rows of a table are in memory";
   let description = [{
     Stands in front of the launch that reads a table: a call of `dsf_env.await_rows` with the table's slot, in which a host
-    waits for reads that it started before the entry (docs/ModuleABI.md, calling an entry).
+    waits for reads that it started before the entry (docs/Rationale.md, reads of Engram rows are waited for).
 
     Example:
 
