@@ -66,8 +66,7 @@ public:
   int64_t length() const { return sessions.front().length(); }
 
   /// Reads these tokens; the last one gets logits.
-  Status read(const std::vector<int32_t> &ids,
-              Prefill prefill = Prefill::Full);
+  Status read(const std::vector<int32_t> &ids, Prefill prefill = Prefill::Full);
   /// Reads `count` random tokens; the last one gets logits.
   Status read(int64_t count, Prefill prefill = Prefill::Full);
   /// Reads one chunk and repeats its rows in the state until there are `count`

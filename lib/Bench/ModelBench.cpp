@@ -35,9 +35,8 @@ public:
 
   Result<ModelBench> run() {
     Stopwatch watch;
-    Result<LoadedModel> opened =
-        LoadedModel::open(options.model, options.weights, options.threads,
-                          options.device);
+    Result<LoadedModel> opened = LoadedModel::open(
+        options.model, options.weights, options.threads, options.device);
     if (!opened)
       return opened.status();
     loaded = std::move(*opened);

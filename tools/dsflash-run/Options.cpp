@@ -177,7 +177,9 @@ private:
     app.add_option("--prefill", options.prefill, "How the prompt is read")
         ->default_val("exact")
         ->check(CLI::IsMember({"full", "exact", "bounded"}));
-    app.add_option("--device", options.device, "Where to run: cpu, cuda, simt; options of the device behind ':'")
+    app.add_option(
+           "--device", options.device,
+           "Where to run: cpu, cuda, simt; options of the device behind ':'")
         ->default_val("cpu")
         ->check([](const std::string &device) {
           std::string name = device.substr(0, device.find(':'));
