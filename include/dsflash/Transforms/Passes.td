@@ -370,6 +370,7 @@ def SelectConfigPass : Pass<"dsflash-select-config", "::mlir::ModuleOp"> {
   let options = [
     Option<"device", "device", "std::string", "\"\"", "as nvptx:sm_80,nvptx:sm_90a">,
     Option<"tensorCores", "tensor-cores", "bool", "true", "products of bf16 values on tensor cores">];
+  let dependentDialects = ["::mlir::dsflash::DSFlashDialect"];
 }
 
 def StripProbesPass : Pass<"dsflash-strip-probes", "::mlir::ModuleOp"> {
