@@ -18,12 +18,31 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MathExtras.h"
 #include <gtest/gtest.h>
+#include <new>
 #include <random>
 
 namespace dsf = mlir::dsflash;
 using namespace dsflash;
 
 namespace {
+
+/// Memory at multiples of 256 bytes, as a GPU's driver gives it.
+template <typename T> struct DeviceAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{256};
+
+  DeviceAllocator() = default;
+  template <typename U> DeviceAllocator(const DeviceAllocator<U> &) {}
+
+  T *allocate(size_t count) {
+    return static_cast<T *>(::operator new(count * sizeof(T), kAlignment));
+  }
+  void deallocate(T *memory, size_t) { ::operator delete(memory, kAlignment); }
+
+  bool operator==(const DeviceAllocator &) const { return true; }
+  bool operator!=(const DeviceAllocator &) const { return false; }
+};
+template <typename T> using Buffer = std::vector<T, DeviceAllocator<T>>;
 
 /// A product of the model, or one of each expert.
 struct Product {
@@ -121,21 +140,20 @@ public:
   bool isBlock() const { return sharedBytes != 0; }
 
   /// Results of the rows `x`; of experts, of each choice.
-  std::vector<float> run(const std::vector<float> &x,
-                         const std::vector<int32_t> &ids);
+  Buffer<float> run(const Buffer<float> &x, const std::vector<int32_t> &ids);
 
   /// What the weights stand for: [experts, outputs, columns].
-  std::vector<float> weights;
+  Buffer<float> weights;
   simt::Device device;
 
 private:
   void makeWeights();
-  template <typename T> void map(const std::vector<T> &data, bool writable) {
+  template <typename T> void map(const T &data, bool writable) {
     if (!data.empty())
-      EXPECT_TRUE(device.mapHost(data.data(), data.size() * sizeof(T), writable,
-                                 "operand"));
+      EXPECT_TRUE(device.mapHost(data.data(), data.size() * sizeof(data[0]),
+                                 writable, "operand"));
   }
-  template <typename T> void unmap(const std::vector<T> &data) {
+  template <typename T> void unmap(const T &data) {
     if (!data.empty())
       EXPECT_TRUE(device.release(reinterpret_cast<uint64_t>(data.data())));
   }
@@ -144,7 +162,7 @@ private:
   std::string name;
   uint32_t threads = 32, sharedBytes = 0;
   std::optional<simt::Module> module;
-  std::vector<std::vector<uint8_t>> planes;
+  std::vector<Buffer<uint8_t>> planes;
   std::vector<const void *> slots;
 };
 
@@ -153,11 +171,11 @@ void ProductKernel::makeWeights() {
   const Product &p = product;
   for (int64_t expert = 0; expert < std::max(p.experts, int64_t(1)); ++expert) {
     int64_t scaleColumns = llvm::divideCeil(p.columns, 32);
-    std::vector<uint8_t> scales(llvm::divideCeil(p.outputs, p.blockRows()) *
-                                scaleColumns);
+    Buffer<uint8_t> scales(llvm::divideCeil(p.outputs, p.blockRows()) *
+                           scaleColumns);
     for (uint8_t &scale : scales)
       scale = uint8_t(120 + random() % 8);
-    std::vector<uint8_t> payload;
+    Buffer<uint8_t> payload;
     for (int64_t o = 0; o < p.outputs; ++o)
       for (int64_t k = 0; k < p.columns; ++k) {
         float scale =
@@ -184,21 +202,21 @@ void ProductKernel::makeWeights() {
     if (!p.isBF16())
       planes.push_back(scales);
   }
-  for (const std::vector<uint8_t> &plane : planes) {
+  for (const Buffer<uint8_t> &plane : planes) {
     map(plane, false);
     slots.push_back(plane.data());
   }
   map(slots, false);
 }
 
-std::vector<float> ProductKernel::run(const std::vector<float> &x,
-                                      const std::vector<int32_t> &ids) {
+Buffer<float> ProductKernel::run(const Buffer<float> &x,
+                                 const std::vector<int32_t> &ids) {
   if (slots.empty())
     makeWeights();
   const Product &p = product;
   int64_t rows = int64_t(x.size()) / (p.groups * p.columns), weight = 0;
   int64_t results = p.experts ? rows * kChoices : rows;
-  std::vector<float> y(results * p.outputs, NAN);
+  Buffer<float> y(results * p.outputs, NAN);
   std::vector<dsf_call> call(1);
   call[0].weights = slots.data();
   std::vector<int32_t> order, offsets;
@@ -242,9 +260,9 @@ std::vector<float> ProductKernel::run(const std::vector<float> &x,
   return y;
 }
 
-std::vector<float> makeRows(int64_t rows, int64_t features) {
+Buffer<float> makeRows(int64_t rows, int64_t features) {
   std::minstd_rand random(7);
-  std::vector<float> x(rows * features);
+  Buffer<float> x(rows * features);
   for (float &value : x)
     value = dsf_bf16_round(float(int(random() >> 8) % 2001 - 1000) / 300);
   return x;
@@ -255,11 +273,11 @@ void check(const Product &p, std::initializer_list<int64_t> rowCounts) {
   EXPECT_EQ(kernel.isBlock(), p.onTensorCores);
   int64_t features = p.groups * p.columns;
   int64_t most = std::max(rowCounts);
-  std::vector<float> x = makeRows(most, features);
+  Buffer<float> x = makeRows(most, features);
   std::vector<int32_t> ids;
   for (int64_t slot = 0; p.experts && slot < most * kChoices; ++slot)
     ids.push_back(int32_t(slot * slot % 7 % (p.experts - 1)));
-  std::vector<float> first;
+  Buffer<float> first;
   for (int64_t rows : rowCounts) {
     SCOPED_TRACE(testing::Message()
                  << p.format << " " << p.outputs << "x" << p.columns << ", "
@@ -268,7 +286,7 @@ void check(const Product &p, std::initializer_list<int64_t> rowCounts) {
         rows % 2 ? simt::Order::Reverse : simt::Order::Forward;
     std::vector<int32_t> chosen(
         ids.begin(), ids.begin() + (p.experts ? rows * kChoices : 0));
-    std::vector<float> y =
+    Buffer<float> y =
         kernel.run({x.begin(), x.begin() + rows * features}, chosen);
     int64_t wrong = 0, results = int64_t(y.size()) / p.outputs;
     for (int64_t slot = 0; slot < results; ++slot)
