@@ -43,8 +43,11 @@ Result<std::string> dsflash::byteTokenizerJson(int64_t vocabSize) {
   }
   for (const char *text : kLast)
     addSpecial(text);
-  for (int64_t i = 0; i < vocabSize - needed; ++i)
-    addSpecial("<｜place▁holder▁no▁" + std::to_string(i) + "｜>");
+  // A tokenizer can have more tokens than added ones.
+  for (int64_t i = 0; i < vocabSize - needed; ++i) {
+    size_t id = vocab.size();
+    vocab[spellBytes("<｜place▁holder▁no▁" + std::to_string(i) + "｜>")] = id;
+  }
 
   json split = {{"type", "ByteLevel"},
                 {"add_prefix_space", false},

@@ -69,6 +69,14 @@ TEST_F(RandomCheckpointTest, Refuses) {
             folder.string() + ": is not empty; give a new folder");
 }
 
+TEST(ByteTokenizer, FillsThePublishedVocabulary) {
+  Result<std::string> text = byteTokenizerJson(129280);
+  ASSERT_TRUE(text.ok());
+  Result<Tokenizer> tokenizer = Tokenizer::parse(*text, "tokenizer.json");
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.status().str();
+  EXPECT_EQ(tokenizer->vocabSize(), 129280);
+}
+
 TEST(ByteTokenizer, BytesBetweenSpecialTokens) {
   Result<std::string> text = byteTokenizerJson(300);
   ASSERT_TRUE(text.ok());
@@ -80,7 +88,9 @@ TEST(ByteTokenizer, BytesBetweenSpecialTokens) {
   for (int32_t byte = 0; byte < 256; ++byte)
     EXPECT_EQ(tokenizer->bytes(3 + byte), std::string(1, char(byte)));
   EXPECT_EQ(tokenizer->idOf("<｜System｜>"), 259);
-  EXPECT_TRUE(tokenizer->isAdded(299));
+  EXPECT_TRUE(tokenizer->isAdded(264));
+  EXPECT_FALSE(tokenizer->isAdded(265));
+  EXPECT_EQ(tokenizer->bytes(265), "<｜place▁holder▁no▁0｜>");
 
   EXPECT_TRUE(byteTokenizerJson(265).ok());
   EXPECT_EQ(byteTokenizerJson(264).status().str(),
