@@ -26,14 +26,21 @@ thread_local int64_t current = 0, peak = 0;
 constexpr size_t kHeader = alignof(std::max_align_t);
 } // namespace
 
-void *operator new(size_t bytes) {
+void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
   void *memory = std::malloc(bytes + kHeader);
   if (!memory)
-    throw std::bad_alloc();
+    return nullptr;
   *static_cast<size_t *>(memory) = bytes;
   current += int64_t(bytes);
   peak = std::max(peak, current);
   return static_cast<char *>(memory) + kHeader;
+}
+
+void *operator new(size_t bytes) {
+  void *memory = operator new(bytes, std::nothrow);
+  if (!memory)
+    throw std::bad_alloc();
+  return memory;
 }
 
 void operator delete(void *pointer) noexcept {
