@@ -124,8 +124,8 @@ TargetLibraryInfoImpl CodeGenerator::getLibrary() {
   return library;
 }
 
-/// O2: kernels arrive as vectors and in blocks; O3 made none of them faster, and
-/// neither did LLVM's own vectors and unrolled loops.
+/// O2: kernels arrive as vectors and in blocks; O3 made none of them faster,
+/// and neither did LLVM's own vectors and unrolled loops.
 void CodeGenerator::optimize() {
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;

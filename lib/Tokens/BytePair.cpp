@@ -15,7 +15,8 @@ static constexpr size_t kShortPiece = 64;
 // PairTable
 //===----------------------------------------------------------------------===//
 
-PairTable::PairTable(size_t count) : size(std::max<size_t>(16, 2 * count)), slots(size) {}
+PairTable::PairTable(size_t count)
+    : size(std::max<size_t>(16, 2 * count)), slots(size) {}
 
 bool PairTable::insert(uint32_t first, uint32_t second, uint32_t value) {
   if (2 * (used + 1) > size) {

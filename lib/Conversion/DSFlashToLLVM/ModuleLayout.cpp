@@ -78,8 +78,9 @@ LogicalResult ModuleLayout::addKernel(func::FuncOp kernel, ConfigAttr config) {
     return success();
   }
   if (!config)
-    return kernel.emitError("a kernel of blocks in a module without "
-                            "dsflash.config (run dsflash-select-config before)");
+    return kernel.emitError(
+        "a kernel of blocks in a module without "
+        "dsflash.config (run dsflash-select-config before)");
   if (block.getSharedBytes() > config.getSharedBytes())
     return kernel.emitError()
            << "a block needs " << block.getSharedBytes()
@@ -93,9 +94,9 @@ LogicalResult ModuleLayout::addKernel(func::FuncOp kernel, ConfigAttr config) {
 FailureOr<ModuleLayout> ModuleLayout::get(ModuleOp module, StringRef device) {
   auto config = module->getAttrOfType<ConfigAttr>(configAttrName);
   if (config && config.getDevice() != device.split(',').first)
-    return module.emitError() << "the kernels were made for '"
-                              << config.getDevice() << "', not for '"
-                              << (device.empty() ? "cpu" : device) << "'";
+    return module.emitError()
+           << "the kernels were made for '" << config.getDevice()
+           << "', not for '" << (device.empty() ? "cpu" : device) << "'";
   ModuleLayout layout;
   layout.device = device.str();
   for (auto param : module.getOps<ParamOp>()) {
