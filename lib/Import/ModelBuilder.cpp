@@ -289,12 +289,15 @@ void ModelBuilder::buildForward() {
   std::vector<EngramHash> hashes;
   if (lookBack)
     hashes = engramHashes(c);
+  IntegerAttr imageToken;
+  if (c.image_token_id)
+    imageToken = b.getI64IntegerAttr(*c.image_token_id);
   for (auto [slot, layer] : llvm::enumerate(c.engram_layer_ids))
     shared.engramRows[layer] = EngramHashOp::create(
         b, b.tensor({c.engramColumns()}, b.getI64Type()),
         entry.getArgument(tokens), entry.getArgument(earlier), b.tokenMap(),
         shared.rows.sequence, shared.rows.extents, hashes[slot].multipliers,
-        hashes[slot].primes, c.engram_pad_token_id);
+        hashes[slot].primes, c.engram_pad_token_id, imageToken);
 
   Value embedded = EmbedOp::create(
       b, b.tensor({c.hidden_size}), entry.getArgument(tokens),

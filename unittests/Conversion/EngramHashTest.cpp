@@ -43,7 +43,8 @@ module {
     %0 = dsflash.engram_hash %tokens, %look_back map %map rows(%sequence, %extents)
       {multipliers = array<i64: )" +
          join(hash.multipliers) +
-         ">, primes = array<i64: " + join(hash.primes) + R"(>, pad = 2 : i64}
+         ">, primes = array<i64: " + join(hash.primes) +
+         R"(>, pad = 2 : i64, image_token = 99000 : i64}
       : (!ids, tensor<?x3xi32>, !map, !ids, tensor<?x2xi32>) -> tensor<?x24xi64>
     return %0 : tensor<?x24xi64>
   }
@@ -70,6 +71,7 @@ protected:
     return rows;
   }
 
+  static constexpr int32_t pad = 2, image = 99000;
   CompiledModel module;
   Ints map;
   const Ints tokens = {0, 100, 2000, 30000, 99091, 5};
@@ -110,5 +112,26 @@ TEST_F(EngramHashTest, SequencesDoNotMeet) {
   std::vector<int64_t> alone = run({7, 8, 9}, {}), second = run({10}, {});
   alone.insert(alone.end(), second.begin(), second.end());
   EXPECT_EQ(rows, alone);
+}
+
+// CASES 18: an image ends the look back, in the same call and across calls; to
+// the hash its own positions are pad tokens.
+TEST_F(EngramHashTest, ImagesEndTheLookBack) {
+  const Ints text = {7, 8, image, image, 9, 10, 11};
+  std::vector<int64_t> rows = run(text, {});
+  std::vector<int64_t> first = run({7, 8}, {}), pads = run({pad, pad}, {});
+  std::vector<int64_t> expected = first;
+  expected.insert(expected.end(), pads.begin(), pads.end());
+  std::vector<int64_t> rest = run({9, 10, 11}, {});
+  expected.insert(expected.end(), rest.begin(), rest.end());
+  EXPECT_EQ(rows, expected);
+  for (size_t at = 1; at < text.size(); ++at) {
+    Ints before(text.begin(), text.begin() + at);
+    std::vector<int64_t> tail =
+        run(Ints(text.begin() + at, text.end()), before);
+    EXPECT_TRUE(
+        std::equal(tail.begin(), tail.end(), expected.begin() + at * columns))
+        << at;
+  }
 }
 } // namespace

@@ -18,15 +18,19 @@ public:
       : b(b), multipliers(op.getMultipliers()), primes(op.getPrimes()),
         tokens(ins[0]), lookBack(ins[1]),
         tokenMap(PackedRows(b, ins[2]).getPayload()), sequences(ins[3]),
-        extents(ins[4]), out(out), pad(b.i32(op.getPad())) {}
+        extents(ins[4]), out(out), pad(b.i32(op.getPad())) {
+    if (std::optional<int64_t> token = op.getImageToken())
+      imageToken = b.i32(*token);
+  }
 
   void emit(Value row) {
-    Value hash = getTerm(b.load(tokens, {row}), 0);
+    isOver = Value();
+    Value hash = getTerm(getSeen(b.load(tokens, {row})), 0);
     int64_t grams = multipliers.size() - 1;
     int64_t heads = primes.size() / grams;
     int64_t column = 0, offset = 0;
     for (int64_t gram = 1; gram <= grams; ++gram) {
-      Value term = getTerm(getEarlier(row, gram), gram);
+      Value term = getTerm(getSeen(getEarlier(row, gram)), gram);
       hash = arith::XOrIOp::create(b, hash, term);
       for (int64_t head = 0; head < heads; ++head, ++column) {
         Value rest = b.rem(hash, primes[column]);
@@ -43,8 +47,18 @@ private:
     return b.mul(wide, multipliers[step]);
   }
 
-  /// The token that many rows before: of this call, kept from an earlier one,
-  /// or the pad token before the start.
+  /// The next token on the way back, or the pad token behind its end, which is
+  /// the start or an image.
+  Value getSeen(Value token) {
+    Value ends = b.cmp(Cmp::slt, token, b.i32(0));
+    if (imageToken)
+      ends = b.bitOr(ends, b.cmp(Cmp::eq, token, imageToken));
+    isOver = isOver ? b.bitOr(isOver, ends) : ends;
+    return b.select(isOver, pad, token);
+  }
+
+  /// The token that many rows before, of this call or kept from an earlier one;
+  /// -1 before the start.
   Value getEarlier(Value row, int64_t steps) {
     Value sequence = loadIndex(b, sequences, {row});
     Value inCall = b.sub(row, loadIndex(b, extents, {sequence, b.index(0)}));
@@ -56,13 +70,14 @@ private:
           Value back = b.sub(b.index(steps - 1), inCall);
           b.store(b.load(lookBack, {sequence, back}), found, {});
         });
-    Value token = b.load(found, {});
-    return b.select(b.cmp(Cmp::slt, token, b.i32(0)), pad, token);
+    return b.load(found, {});
   }
 
   KernelBuilder &b;
   ArrayRef<int64_t> multipliers, primes;
   Value tokens, lookBack, tokenMap, sequences, extents, out, pad;
+  Value imageToken; // null: no images
+  Value isOver;     // whether the way back has met its end
 };
 } // namespace
 

@@ -11,6 +11,17 @@ func.func @engram_hash(%tokens: tensor<?xi32>, %look_back: tensor<?x2xi32>, %map
   return %rows : tensor<?x4xi64>
 }
 
+// CHECK-LABEL: func.func @engram_hash_with_images(
+// CHECK: dsflash.engram_hash {{.*}} {image_token = 300 : i64, multipliers =
+func.func @engram_hash_with_images(%tokens: tensor<?xi32>, %look_back: tensor<?x2xi32>,
+                                   %map: !dsflash.weight<[1, 512], <i32>>, %extents: tensor<?x2xi32>) -> tensor<?x2xi64> {
+  %rows = dsflash.engram_hash %tokens, %look_back map %map rows(%tokens, %extents)
+      {image_token = 300 : i64, multipliers = array<i64: 7, 11, 13>, pad = 2 : i64, primes = array<i64: 31, 37>}
+    : (tensor<?xi32>, tensor<?x2xi32>, !dsflash.weight<[1, 512], <i32>>, tensor<?xi32>, tensor<?x2xi32>)
+    -> tensor<?x2xi64>
+  return %rows : tensor<?x2xi64>
+}
+
 // CHECK-LABEL: func.func @engram_lookup(
 // CHECK: dsflash.engram_lookup %{{.*}}, %{{.*}} : (tensor<?x4xi64>, !dsflash.weight<[152, 32], <e4m3, e8m0, [1, 32]>>) -> tensor<?x128xf32>
 func.func @engram_lookup(%rows: tensor<?x4xi64>, %table: !dsflash.weight<[152, 32], <e4m3, e8m0, [1, 32]>>)

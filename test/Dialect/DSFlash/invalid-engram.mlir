@@ -72,6 +72,18 @@ func.func @engram_hash_of_a_negative_pad(%tokens: tensor<?xi32>, %look_back: ten
 
 // -----
 
+!map = !dsflash.weight<[1, 512], <i32>>
+func.func @engram_hash_of_an_image_token_outside(%tokens: tensor<?xi32>, %look_back: tensor<?x2xi32>, %map: !map,
+                                                 %extents: tensor<?x2xi32>) {
+  // expected-error @+1 {{(C5) expected a token map that holds the image token}}
+  %rows = dsflash.engram_hash %tokens, %look_back map %map rows(%tokens, %extents)
+      {image_token = 512 : i64, multipliers = array<i64: 7, 11, 13>, pad = 2 : i64, primes = array<i64: 31, 37>}
+    : (tensor<?xi32>, tensor<?x2xi32>, !map, tensor<?xi32>, tensor<?x2xi32>) -> tensor<?x2xi64>
+  return
+}
+
+// -----
+
 !table = !dsflash.weight<[68, 32], <e4m3, e8m0, [1, 32]>>
 func.func @engram_lookup_to_other_features(%rows: tensor<?x4xi64>, %table: !table) {
   // expected-error @+1 {{'dsflash.engram_lookup' op (C1) expected the result's features to be 4 times 32 but got 64}}

@@ -21,12 +21,17 @@ LogicalResult EngramHashOp::verify() {
           llvm::all_of(getPrimes(), [](int64_t p) { return p >= 2; }),
           "every prime to be at least 2")))
     return failure();
-  return Constraint{*this, 4}.holds(
-      map.getFormat().getElement() == Element::I32 &&
-          map.getShape().size() == 2 && map.getRows() == 1 &&
-          static_cast<int64_t>(getPad()) >= 0 &&
-          static_cast<int64_t>(getPad()) < map.getColumns(),
-      "a token map of one i32 row that holds the pad token");
+  auto isMapped = [&](int64_t token) {
+    return token >= 0 && token < map.getColumns();
+  };
+  if (failed(Constraint{*this, 4}.holds(
+          map.getFormat().getElement() == Element::I32 &&
+              map.getShape().size() == 2 && map.getRows() == 1 &&
+              isMapped(getPad()),
+          "a token map of one i32 row that holds the pad token")))
+    return failure();
+  return Constraint{*this, 5}.holds(isMapped(getImageToken().value_or(0)),
+                                    "a token map that holds the image token");
 }
 
 LogicalResult EngramLookupOp::verify() {

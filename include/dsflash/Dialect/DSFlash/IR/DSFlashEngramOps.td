@@ -12,7 +12,9 @@ def DSFlash_EngramHashOp : DSFlash_ModelOp<"engram_hash"> {
     token's before the start): H = t_0 * multipliers[0], then for i = 1, 2, ...:
     H ^= t_i * multipliers[i] and the (i + 1)-gram's rows are H mod prime +
     the sum of the primes before (SPEC section 3, Engram). Ids before this call come from
-    `look_back`: nearest first, -1 before the start. Depends on token ids only.
+    `look_back`: nearest first, -1 before the start. A position of an image ends the look
+    back as the start does: it and all before it count as the pad token. `image_token` is the id
+    that every position of an image carries. Depends on token ids only.
 
     Shapes: tokens [n], look_back [sequences, ngrams], token_map [1, vocabulary]
     i32 to [n, ngrams * heads], i64.
@@ -21,6 +23,7 @@ def DSFlash_EngramHashOp : DSFlash_ModelOp<"engram_hash"> {
     - C2: the result has as many columns as there are primes, a multiple of look_back's columns.
     - C3: every prime is at least 2.
     - C4: the token map is one i32 row that holds the pad token.
+    - C5: the token map holds the image token.
 
     Example:
 
@@ -33,7 +36,8 @@ def DSFlash_EngramHashOp : DSFlash_ModelOp<"engram_hash"> {
   }];
   let arguments = (ins DSFlash_Ids:$tokens, DSFlash_IdTable:$look_back, DSFlash_WeightType:$token_map,
     DSFlash_Ids:$sequence, DSFlash_Extents:$extents,
-    DenseI64ArrayAttr:$multipliers, DenseI64ArrayAttr:$primes, I64Attr:$pad);
+    DenseI64ArrayAttr:$multipliers, DenseI64ArrayAttr:$primes, I64Attr:$pad,
+    OptionalAttr<I64Attr>:$image_token);
   let results = (outs DSFlash_RowIds:$result);
   let assemblyFormat = [{
     $tokens `,` $look_back `map` $token_map `rows` `(` $sequence `,` $extents `)`
