@@ -104,6 +104,11 @@ DeviceBuffer::~DeviceBuffer() {
     device->functions->release(device->functions->user, address);
 }
 
+DeviceRecording::~DeviceRecording() {
+  if (launches)
+    device->functions->release_recording(device->functions->user, launches);
+}
+
 Status Device::report(const std::string &what, const char *why) const {
   return why ? Status::error(name + ": " + what, why) : Status();
 }
@@ -131,6 +136,17 @@ Result<DeviceBuffer> Device::upload(const std::string &what, const void *data,
   return buffer;
 }
 
+Result<DeviceBuffer> Device::allocateShared(const std::string &what,
+                                            int64_t bytes) {
+  void *address = nullptr;
+  if (Status status =
+          report(what, functions->allocate_shared(functions->user, what.c_str(),
+                                                  bytes, &address));
+      !status)
+    return status;
+  return DeviceBuffer(*this, address);
+}
+
 Result<DeviceBuffer> Device::reserve(const std::string &what, int64_t bytes) {
   void *address = nullptr;
   if (Status status =
@@ -156,10 +172,34 @@ void Device::launch(int32_t kernel, int64_t items, const void *arguments,
   if (!failure)
     return;
   const dsf_kernel &entry = module.kernels[kernel];
-  if (const char *why = functions->launch(functions->user, &entry, items,
-                                          arguments, argumentBytes))
-    failure = Status::error(
-        std::string("kernel '") + entry.name + "' for " + target, why);
+  fail(std::string("kernel '") + entry.name + "' for " + target,
+       functions->launch(functions->user, &entry, items, arguments,
+                         argumentBytes));
+}
+
+void Device::fail(const std::string &what, const char *why) {
+  if (why && failure)
+    failure = Status::error(what, why);
+}
+
+bool Device::beginRecording() {
+  int32_t recording = 0;
+  fail(name + ": recording of kernels for " + target,
+       functions->begin_recording(functions->user, &recording));
+  return recording;
+}
+
+DeviceRecording Device::endRecording() {
+  void *launches = nullptr;
+  fail(name + ": recording of kernels for " + target,
+       functions->end_recording(functions->user, &launches));
+  return DeviceRecording(*this, launches);
+}
+
+void Device::replay(const DeviceRecording &recording) {
+  if (failure)
+    fail(name + ": recorded kernels for " + target,
+         functions->replay(functions->user, recording.data()));
 }
 
 std::string Device::statistics() const {

@@ -1,6 +1,6 @@
 //===- SimtDevice.cpp - The simt device as a library of its own -----------===//
 
-#include "dsflash/ABI/DeviceABI.h"
+#include "dsflash/ABI/DeviceTable.h"
 #include "dsflash/Simt/Simt.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <new>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -26,18 +26,6 @@ constexpr int64_t kMaxBlocks = 65535;
 class SimtDevice {
 public:
   explicit SimtDevice(std::string_view options) {
-    table = {DSF_DEVICE_ABI_VERSION,
-             this,
-             load,
-             allocate,
-             reserve,
-             commit,
-             release,
-             copy,
-             launch,
-             wait,
-             statistics,
-             close};
     device.options().checks = false;
     while (!options.empty()) {
       size_t comma = std::min(options.find(','), options.size());
@@ -45,13 +33,145 @@ public:
       options.remove_prefix(std::min(comma + 1, options.size()));
     }
   }
+  SimtDevice(const SimtDevice &) = delete;
+  SimtDevice &operator=(const SimtDevice &) = delete;
   ~SimtDevice() {
     for (auto &[address, bytes] : ranges)
       munmap(address, bytes);
   }
-  const dsf_device *functions() const { return &table; }
+
+  /// The first code, or that of the architecture that is wanted.
+  Status load(const dsf_module *module, const dsf_device_code **chosen) {
+    if (!wrongOption)
+      return wrongOption;
+    for (int64_t i = module->code_count - 1; i >= 0; --i)
+      if (target.empty() || target == module->codes[i].target)
+        *chosen = &module->codes[i];
+    if (!*chosen)
+      return Status::error(target, "the model has no code for it");
+    Result<simt::Module> loaded =
+        simt::Module::load(device, (*chosen)->ptx, "model.ptx");
+    if (!loaded)
+      return loaded.status();
+    code = std::move(*loaded);
+    return Status();
+  }
+
+  Status allocate(const char *name, int64_t bytes, uint32_t access,
+                  void **address) {
+    Result<uint64_t> memory =
+        device.allocate(size_t(bytes), name, access != DSF_READ);
+    if (!memory)
+      return memory.status();
+    *address = reinterpret_cast<void *>(*memory);
+    return Status();
+  }
+  Status allocateShared(const char *name, int64_t bytes, void **address) {
+    return allocate(name, bytes, DSF_READ, address);
+  }
+
+  /// All of it is there; what is not touched takes no memory.
+  Status reserve(const char *name, int64_t bytes, void **address) {
+    void *range = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED)
+      return Status::error("cannot reserve " + std::to_string(bytes) + " bytes",
+                           std::strerror(errno));
+    ranges[range] = size_t(bytes);
+    *address = range;
+    return device.mapHost(range, size_t(bytes), /*writable=*/true, name);
+  }
+  Status commit(void *, int64_t, int64_t) { return Status(); }
+
+  Status release(void *address) {
+    Status status = device.release(reinterpret_cast<uint64_t>(address));
+    auto range = ranges.find(address);
+    if (range != ranges.end()) {
+      munmap(range->first, range->second);
+      ranges.erase(range);
+    }
+    return status;
+  }
+
+  Status copy(void *to, const void *from, int64_t bytes) {
+    if (bytes)
+      std::memcpy(to, from, size_t(bytes));
+    return Status();
+  }
+
+  Status launch(const dsf_kernel *kernel, int64_t items, const void *arguments,
+                int64_t argumentBytes) {
+    auto *bytes = static_cast<const char *>(arguments);
+    if (recording) {
+      recording->push_back({kernel, items, {bytes, bytes + argumentBytes}});
+      return Status();
+    }
+    const simt::KernelInfo *info = code->kernel(kernel->name);
+    if (!info)
+      return Status::error("model.ptx", "no such kernel");
+    std::vector<const void *> parameters;
+    int64_t offset = 0;
+    for (const simt::Parameter &parameter : info->parameters) {
+      int64_t alignment = parameter.alignment;
+      offset = (offset + alignment - 1) / alignment * alignment;
+      parameters.push_back(bytes + offset);
+      offset += parameter.bytes;
+    }
+    if (offset > argumentBytes)
+      return Status::error("its parameters",
+                           std::to_string(offset) + " bytes, the launch has " +
+                               std::to_string(argumentBytes));
+    int64_t blocks =
+        (items + kernel->items_per_block - 1) / kernel->items_per_block;
+    simt::Dim3 grid, block;
+    grid.x = uint32_t(std::min(blocks, kMaxBlocks));
+    block.x = kernel->threads;
+    return code->launch(kernel->name, grid, block, kernel->shared_bytes,
+                        parameters.data());
+  }
+
+  Status beginRecording(int32_t *begun) {
+    recording = std::make_unique<Recording>();
+    *begun = 1;
+    return Status();
+  }
+  Status endRecording(void **recorded) {
+    *recorded = recording.release();
+    return Status();
+  }
+  Status replay(void *recorded) {
+    for (const Launch &kept : *static_cast<Recording *>(recorded))
+      if (Status status = launch(kept.kernel, kept.items, kept.arguments.data(),
+                                 int64_t(kept.arguments.size()));
+          !status)
+        return Status::error(std::string("kernel '") + kept.kernel->name + "'",
+                             status.str());
+    return Status();
+  }
+  Status releaseRecording(void *recorded) {
+    delete static_cast<Recording *>(recorded);
+    return Status();
+  }
+
+  Status wait() { return Status(); }
+
+  std::string statistics() {
+    if (!device.options().counters)
+      return "";
+    nlohmann::json kernels = nlohmann::json::array();
+    for (const auto &[name, counters] : device.counters())
+      kernels.push_back(describe(name, counters));
+    return kernels.dump();
+  }
 
 private:
+  struct Launch {
+    const dsf_kernel *kernel;
+    int64_t items;
+    std::vector<char> arguments;
+  };
+  using Recording = std::vector<Launch>;
+
   void setOption(const std::string &name) {
     simt::Options &options = device.options();
     if (name == "checks")
@@ -66,111 +186,8 @@ private:
     } else if (name.rfind("sm_", 0) == 0)
       target = "nvptx:" + name;
     else
-      wrongOption = "unknown option '" + name +
-                    "'; it has checks, counters, reverse, randomSEED, sm_CHIP";
-  }
-
-  /// The first code, or that of the architecture that is wanted.
-  static const char *load(void *user, const dsf_module *module,
-                          const dsf_device_code **chosen) {
-    auto *self = static_cast<SimtDevice *>(user);
-    if (!self->wrongOption.empty())
-      return self->fail(self->wrongOption);
-    for (int64_t i = module->code_count - 1; i >= 0; --i)
-      if (self->target.empty() || self->target == module->codes[i].target)
-        *chosen = &module->codes[i];
-    if (!*chosen)
-      return self->fail("the model has no code for " + self->target);
-    Result<simt::Module> loaded =
-        simt::Module::load(self->device, (*chosen)->ptx, "model.ptx");
-    if (!loaded)
-      return self->report(loaded.status());
-    self->module = std::move(*loaded);
-    return nullptr;
-  }
-
-  static const char *allocate(void *user, const char *name, int64_t bytes,
-                              uint32_t access, void **address) {
-    auto *self = static_cast<SimtDevice *>(user);
-    Result<uint64_t> memory =
-        self->device.allocate(size_t(bytes), name, access != DSF_READ);
-    if (!memory)
-      return self->report(memory.status());
-    *address = reinterpret_cast<void *>(*memory);
-    return nullptr;
-  }
-
-  /// All of it is there; what is not touched takes no memory.
-  static const char *reserve(void *user, const char *name, int64_t bytes,
-                             void **address) {
-    auto *self = static_cast<SimtDevice *>(user);
-    void *range = mmap(nullptr, size_t(bytes), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED)
-      return self->fail("cannot reserve " + std::to_string(bytes) +
-                        " bytes: " + std::strerror(errno));
-    self->ranges[range] = size_t(bytes);
-    *address = range;
-    return self->report(
-        self->device.mapHost(range, size_t(bytes), /*writable=*/true, name));
-  }
-  static const char *commit(void *, void *, int64_t, int64_t) {
-    return nullptr;
-  }
-
-  static const char *release(void *user, void *address) {
-    auto *self = static_cast<SimtDevice *>(user);
-    Status status = self->device.release(reinterpret_cast<uint64_t>(address));
-    auto range = self->ranges.find(address);
-    if (range != self->ranges.end()) {
-      munmap(range->first, range->second);
-      self->ranges.erase(range);
-    }
-    return self->report(status);
-  }
-
-  static const char *copy(void *, void *to, const void *from, int64_t bytes) {
-    if (bytes)
-      std::memcpy(to, from, size_t(bytes));
-    return nullptr;
-  }
-
-  static const char *launch(void *user, const dsf_kernel *kernel, int64_t items,
-                            const void *arguments, int64_t argumentBytes) {
-    auto *self = static_cast<SimtDevice *>(user);
-    const simt::KernelInfo *info = self->module->kernel(kernel->name);
-    if (!info)
-      return self->fail("no such kernel");
-    std::vector<const void *> parameters;
-    int64_t offset = 0;
-    for (const simt::Parameter &parameter : info->parameters) {
-      int64_t alignment = parameter.alignment;
-      offset = (offset + alignment - 1) / alignment * alignment;
-      parameters.push_back(static_cast<const char *>(arguments) + offset);
-      offset += parameter.bytes;
-    }
-    if (offset > argumentBytes)
-      return self->fail("its parameters have " + std::to_string(offset) +
-                        " bytes, the launch " + std::to_string(argumentBytes));
-    int64_t blocks =
-        (items + kernel->items_per_block - 1) / kernel->items_per_block;
-    simt::Dim3 grid, block;
-    grid.x = uint32_t(std::min(blocks, kMaxBlocks));
-    block.x = kernel->threads;
-    return self->report(self->module->launch(
-        kernel->name, grid, block, kernel->shared_bytes, parameters.data()));
-  }
-
-  static const char *wait(void *) { return nullptr; }
-
-  static const char *statistics(void *user) {
-    auto *self = static_cast<SimtDevice *>(user);
-    if (!self->device.options().counters)
-      return nullptr;
-    nlohmann::json kernels = nlohmann::json::array();
-    for (const auto &[name, counters] : self->device.counters())
-      kernels.push_back(describe(name, counters));
-    return self->keep(kernels.dump());
+      wrongOption.add("unknown option '" + name + "'",
+                      "it has checks, counters, reverse, randomSEED, sm_CHIP");
   }
 
   static nlohmann::json describe(const std::string &name,
@@ -196,29 +213,16 @@ private:
             {"ideal_passes", counters.idealPasses}};
   }
 
-  static void close(void *user) { delete static_cast<SimtDevice *>(user); }
-
-  /// The text of a fault, or null.
-  const char *report(const Status &status) {
-    return status ? nullptr : fail(status.str());
-  }
-  const char *fail(std::string why) { return keep(std::move(why)); }
-  /// A text that lives until the next call.
-  const char *keep(std::string answer) {
-    text = std::move(answer);
-    return text.c_str();
-  }
-
-  dsf_device table;
   simt::Device device;
-  std::optional<simt::Module> module;
+  std::optional<simt::Module> code;
   std::map<void *, size_t> ranges; ///< that `reserve` mapped
-  std::string text, wrongOption, target;
+  std::unique_ptr<Recording> recording;
+  Status wrongOption;
+  std::string target;
 };
 
 } // namespace
 
 extern "C" const dsf_device *dsf_device_open(const char *options) {
-  auto *device = new (std::nothrow) SimtDevice(options);
-  return device ? device->functions() : nullptr;
+  return DeviceTable<SimtDevice>::open(options);
 }

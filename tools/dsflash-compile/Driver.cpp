@@ -66,8 +66,6 @@ bool Driver::chooseTarget() {
     if (!parsed)
       return reportTarget(parsed.takeError());
     devices = std::move(*parsed);
-    // Which rows a tail computes is counted by the host, from data.
-    phasesOptions.phases = false;
     kernelsOptions.device = host;
     llvmOptions.device = host;
     host = "cpu:generic";

@@ -234,14 +234,12 @@ private:
     if (!workspace)
       return ENOMEM;
     ThreadPool pool(threads);
-    dsf_env env{&pool,
-                [](void *pool, dsf_task task, void *context, int64_t count) {
-                  static_cast<ThreadPool *>(pool)->run(task, context, count);
-                },
-                nullptr,
-                nullptr,
-                nullptr,
-                nullptr};
+    dsf_env env{};
+    env.user = &pool;
+    env.parallel_for = [](void *pool, dsf_task task, void *context,
+                          int64_t count) {
+      static_cast<ThreadPool *>(pool)->run(task, context, count);
+    };
     dsf_call call{&env,           weights,          states.data(),
                   tensors.data(), workspace->get(), {}};
     std::copy(std::begin(extents), std::end(extents), call.dims);

@@ -211,6 +211,133 @@ TEST_F(CudaDevice, RangesAreZeroWhereTheyAreCommitted) {
 }
 
 //===----------------------------------------------------------------------===//
+// Recorded launches
+//===----------------------------------------------------------------------===//
+
+// Kept launches run when they are replayed, on what is in memory then.
+TEST_F(CudaDevice, RecordedLaunchesAreOneGraph) {
+  open();
+  DeviceBuffer memory = allocate(8);
+  auto set = [&](int64_t value) {
+    EXPECT_TRUE(device->copy(memory.data(), &value, 8).ok());
+  };
+  set(0);
+  launch(3, memory, 1);
+  ASSERT_TRUE(device->beginRecording());
+  launch(3, memory, 10);
+  launch(3, memory, 100);
+  DeviceRecording recording = device->endRecording();
+  ASSERT_TRUE(bool(recording));
+  EXPECT_EQ(read(memory), 1) << "nothing runs while it is recorded";
+  setenv("FAKE_CUDA_LOG", log.c_str(), 1);
+  for (int64_t step = 1; step <= 20; ++step) {
+    set(1000 * step);
+    device->replay(recording);
+    EXPECT_EQ(device->wait().str(), "");
+    EXPECT_EQ(read(memory), 1000 * step + 110);
+  }
+  EXPECT_EQ(calls("cuGraphLaunch"), 20);
+  EXPECT_EQ(calls("cuLaunchKernel"), 0);
+  recording = DeviceRecording();
+  EXPECT_EQ(calls("cuGraphExecDestroy"), 1);
+}
+
+TEST_F(CudaDevice, ADriverWithoutGraphsLaunches) {
+  for (const char *plan : {"cuGetProcAddress:cuStreamBeginCapture=500",
+                           "cuGetProcAddress:cuGraphLaunch=500"}) {
+    setenv("FAKE_CUDA_FAIL", plan, 1);
+    device.reset();
+    open();
+    DeviceBuffer memory = allocate(8);
+    EXPECT_FALSE(device->beginRecording());
+    launch(0, memory, 3);
+    EXPECT_EQ(device->wait().str(), "");
+    EXPECT_EQ(read(memory), 3);
+  }
+}
+
+// A driver that waits behind each launch cannot wait inside of a graph.
+TEST_F(CudaDevice, BlockingLaunchesAreNotRecorded) {
+  setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  open();
+  EXPECT_FALSE(device->beginRecording());
+  EXPECT_EQ(device->wait().str(), "");
+}
+
+TEST_F(CudaDevice, FailedRecordings) {
+  const std::string recorded = "cuda: recording of kernels for nvptx:sm_80: ";
+  for (const auto &[call, fault] :
+       {std::pair("cuStreamBeginCapture",
+                  recorded + "cuStreamBeginCapture on Fake GPU (sm_80): "),
+        std::pair("cuLaunchKernel",
+                  std::string("kernel 'count' for nvptx:sm_80: cuLaunchKernel "
+                              "on Fake GPU (sm_80): ")),
+        std::pair("cuStreamEndCapture",
+                  recorded + "cuStreamEndCapture on Fake GPU (sm_80): "),
+        std::pair("cuGraphInstantiateWithFlags",
+                  recorded +
+                      "cuGraphInstantiateWithFlags on Fake GPU (sm_80): "),
+        std::pair("cuGraphDestroy",
+                  recorded + "cuGraphDestroy on Fake GPU (sm_80): "),
+        std::pair("cuGraphLaunch",
+                  std::string("cuda: recorded kernels for nvptx:sm_80: "
+                              "cuGraphLaunch of 2 kernels, 'count' to "
+                              "'blocks', on Fake GPU (sm_80): "))})
+    for (const auto &[code, cause] :
+         {std::pair("2", "CUDA_ERROR_OUT_OF_MEMORY: out of memory"),
+          std::pair("801",
+                    "CUDA_ERROR_NOT_SUPPORTED: operation not supported")}) {
+      unsetenv("FAKE_CUDA_FAIL");
+      device.reset();
+      open();
+      DeviceBuffer memory = allocate(8);
+      setenv("FAKE_CUDA_FAIL", (std::string(call) + "=" + code).c_str(), 1);
+      bool begun = device->beginRecording();
+      launch(0, memory, 1);
+      launch(3, memory, 1);
+      DeviceRecording recording =
+          begun ? device->endRecording() : DeviceRecording();
+      if (recording)
+        device->replay(recording);
+      EXPECT_EQ(device->wait().str(), fault + cause);
+    }
+}
+
+// Of a graph, too, the first and the last kernel are named.
+TEST_F(CudaDevice, LateFailuresOfRecordedLaunches) {
+  open();
+  DeviceBuffer memory = allocate(8);
+  ASSERT_TRUE(device->beginRecording());
+  launch(0, memory, 1);
+  launch(1, memory, 2);
+  DeviceRecording recording = device->endRecording();
+  ASSERT_TRUE(bool(recording));
+  device->replay(recording);
+  std::string fault = device->wait().str();
+  EXPECT_NE(fault.find("CUDA_ERROR_ILLEGAL_ADDRESS"), fault.npos) << fault;
+  EXPECT_NE(fault.find("one of 2 kernels: the first was 'count', the last "
+                       "'past'; CUDA_LAUNCH_BLOCKING=1 tells which"),
+            fault.npos)
+      << fault;
+}
+
+// Memory of both sides, at one address.
+TEST_F(CudaDevice, SharedMemory) {
+  open();
+  Result<DeviceBuffer> memory = device->allocateShared("extents", 8);
+  ASSERT_TRUE(bool(memory)) << memory.status().str();
+  auto *value = static_cast<int64_t *>(memory->data());
+  *value = 5;
+  launch(3, *memory, 2);
+  EXPECT_EQ(device->wait().str(), "");
+  EXPECT_EQ(*value, 7);
+  setenv("FAKE_CUDA_FAIL", "cuMemHostAlloc=2", 1);
+  EXPECT_EQ(device->allocateShared("extents", 8).status().str(),
+            "cuda: extents: cuMemHostAlloc of 8 bytes on Fake GPU (sm_80): "
+            "CUDA_ERROR_OUT_OF_MEMORY: out of memory");
+}
+
+//===----------------------------------------------------------------------===//
 // Failures: kernel, architecture and cause (case 37)
 //===----------------------------------------------------------------------===//
 

@@ -31,7 +31,7 @@ namespace {
 constexpr size_t kGranularity = 64 << 10;
 constexpr CUresult kInvalidValue = 1, kOutOfMemory = 2, kNoImage = 209,
                    kInvalidPtx = 218, kIllegalAddress = 700,
-                   kLaunchFailed = 719;
+                   kLaunchFailed = 719, kCaptureUnsupported = 900;
 
 struct ErrorName {
   CUresult code;
@@ -57,7 +57,12 @@ constexpr ErrorName kErrors[] = {
     {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
      "too many resources requested for launch"},
     {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
-    {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"}};
+    {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"}};
+
+using Queue = std::vector<std::function<Status()>>;
 
 struct Function {
   simt::KernelInfo info;
@@ -70,7 +75,8 @@ struct FakeDriver {
   std::optional<simt::Module> module;
   std::unordered_map<std::string, std::unique_ptr<Function>> functions;
   std::map<CUdeviceptr, size_t> memory; ///< allocations, reserved ranges
-  std::vector<std::function<Status()>> queue;
+  Queue queue;
+  std::optional<Queue> captured; ///< while the stream is capturing
   std::unordered_map<std::string, int> calls;
   CUresult failure = CUDA_SUCCESS;
 
@@ -115,6 +121,10 @@ CUresult enter(const std::string &call) {
   int first = at == wanted.npos ? 1 : std::stoi(wanted.substr(at + 1));
   if (wanted.substr(0, equal) == call && number >= first)
     return std::stoi(wanted.substr(equal + 1));
+  bool captures = call == "cuLaunchKernel" || call == "cuStreamEndCapture" ||
+                  call.rfind("cuModule", 0) == 0 || call.rfind("cuFunc", 0) == 0;
+  if (fake().captured && !captures)
+    return kCaptureUnsupported;
   return fake().failure;
 }
 
@@ -218,6 +228,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
 CUresult cuDevicePrimaryCtxRelease(CUdevice) {
   // The next context starts without what went wrong in this one.
   fake().queue.clear();
+  fake().captured.reset();
   fake().functions.clear();
   fake().calls.clear();
   fake().failure = CUDA_SUCCESS;
@@ -302,7 +313,8 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gridX, unsigned gridY,
     return kInvalidValue;
   auto *bytes = static_cast<const char *>(extra[1]);
   std::vector<char> parameters(bytes, bytes + function->parameterBytes);
-  fake().queue.push_back([=] {
+  auto &queue = fake().captured ? *fake().captured : fake().queue;
+  queue.push_back([=] {
     std::vector<const void *> pointers;
     for (size_t offset : function->offsets)
       pointers.push_back(parameters.data() + offset);
@@ -311,6 +323,48 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gridX, unsigned gridY,
                                  pointers.data());
   });
   return std::getenv("CUDA_LAUNCH_BLOCKING") ? fake().drain() : CUDA_SUCCESS;
+}
+
+CUresult cuStreamBeginCapture(CUstream, int) {
+  if (CUresult code = enter("cuStreamBeginCapture"))
+    return code;
+  fake().captured.emplace();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamEndCapture(CUstream, CUgraph *graph) {
+  CUresult code = enter("cuStreamEndCapture");
+  if (!code)
+    *graph = reinterpret_cast<CUgraph>(new Queue(*fake().captured));
+  fake().captured.reset();
+  return code;
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
+                                     unsigned long long) {
+  if (CUresult code = enter("cuGraphInstantiateWithFlags"))
+    return code;
+  *exec = reinterpret_cast<CUgraphExec>(
+      new Queue(*reinterpret_cast<Queue *>(graph)));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete reinterpret_cast<Queue *>(graph);
+  return enter("cuGraphDestroy");
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  delete reinterpret_cast<Queue *>(exec);
+  return enter("cuGraphExecDestroy");
+}
+
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream) {
+  if (CUresult code = enter("cuGraphLaunch"))
+    return code;
+  const Queue &kernels = *reinterpret_cast<Queue *>(exec);
+  fake().queue.insert(fake().queue.end(), kernels.begin(), kernels.end());
+  return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice) {
@@ -332,6 +386,23 @@ CUresult cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream) {
   fake().memory[*memory] = bytes;
   poison(*memory, bytes);
   return CUDA_SUCCESS;
+}
+
+CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned) {
+  if (CUresult code = enter("cuMemHostAlloc"))
+    return code;
+  Result<uint64_t> memory = fake().device.allocate(bytes, "shared memory");
+  if (!memory)
+    return kOutOfMemory;
+  *address = pointer(*memory);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemFreeHost(void *address) {
+  if (CUresult code = enter("cuMemFreeHost"))
+    return code;
+  auto memory = reinterpret_cast<CUdeviceptr>(address);
+  return fake().device.release(memory).ok() ? CUDA_SUCCESS : kInvalidValue;
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream) {
@@ -443,7 +514,8 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **function, int, uint64_t,
 #define FAKE_CUDA_ENTRY(NAME, PARAMETERS)                                      \
   {#NAME, reinterpret_cast<void *>(NAME)},
   static const std::unordered_map<std::string, void *> known = {
-      DSFLASH_CUDA_FUNCTIONS(FAKE_CUDA_ENTRY)};
+      DSFLASH_CUDA_FUNCTIONS(FAKE_CUDA_ENTRY)
+          DSFLASH_CUDA_GRAPH_FUNCTIONS(FAKE_CUDA_ENTRY)};
 #undef FAKE_CUDA_ENTRY
   auto found = known.find(symbol);
   *function = found == known.end() ? nullptr : found->second;

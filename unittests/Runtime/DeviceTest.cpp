@@ -127,10 +127,10 @@ TEST(Device, CountsWhatKernelsDo) {
 TEST(Device, OptionsBelongToTheDevice) {
   dsf_module module = makeModule(kCode);
   EXPECT_EQ(Device::open("simt:checks,fast", module).status().str(),
-            "simt: unknown option 'fast'; it has checks, counters, reverse, "
+            "simt: unknown option 'fast': it has checks, counters, reverse, "
             "randomSEED, sm_CHIP");
   EXPECT_EQ(Device::open("simt:sm_90a", module).status().str(),
-            "simt: the model has no code for nvptx:sm_90a");
+            "simt: nvptx:sm_90a: the model has no code for it");
 }
 
 // Kernel, architecture and cause (case 37); nothing runs behind a failure.
@@ -147,12 +147,12 @@ TEST(Device, FailedLaunchNamesTheKernel) {
   (*device)->launch(0, 1, &arguments, sizeof(arguments));
   EXPECT_EQ(result, 0);
   EXPECT_EQ((*device)->wait().str(),
-            "kernel 'missing' for nvptx:sm_80: no such kernel");
+            "kernel 'missing' for nvptx:sm_80: model.ptx: no such kernel");
   EXPECT_TRUE((*device)->wait().ok());
   (*device)->launch(0, 1, &arguments, sizeof(int64_t));
   EXPECT_EQ((*device)->wait().str(),
-            "kernel 'count' for nvptx:sm_80: its parameters have 16 bytes, the "
-            "launch 8");
+            "kernel 'count' for nvptx:sm_80: its parameters: 16 bytes, the "
+            "launch has 8");
 }
 #endif
 

@@ -110,7 +110,7 @@ TEST_F(ModelTest, OperationsOfTheManifest) {
 TEST_F(ModelTest, OtherAbiVersionNamesBoth) {
   writeArtifact("fake_other_abi");
   EXPECT_TRUE(contains(openError(), "model.so: the model was compiled for ABI "
-                                    "version 7, this runtime needs version " +
+                                    "version 5, this runtime needs version " +
                                         std::to_string(DSF_ABI_VERSION)));
 }
 

@@ -327,7 +327,7 @@ TEST_F(RunToolTest, InputErrorsExitWithOne) {
                               "/none.dsflash: no compiled model: not a folder");
   writeArtifact("fake_other_abi");
   EXPECT_EQ(run(ids("[0]")), 1);
-  EXPECT_TRUE(contains(firstError(), "ABI version 7, this runtime needs "
+  EXPECT_TRUE(contains(firstError(), "ABI version 5, this runtime needs "
                                      "version " +
                                          std::to_string(DSF_ABI_VERSION)));
   writeArtifact("fake_features");

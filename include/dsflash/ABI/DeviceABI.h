@@ -1,5 +1,4 @@
-/*===- DeviceABI.h - What a device's library and the runtime agree on
-------===*\
+/*===- DeviceABI.h - What a device's library and the runtime agree on -----===*\
  *
  * A device that needs more than the runtime links is a library of its own,
  * libdsflash-NAME.so, with one symbol, dsf_device_open. Plain C.
@@ -17,7 +16,7 @@
 extern "C" {
 #endif
 
-#define DSF_DEVICE_ABI_VERSION 5u
+#define DSF_DEVICE_ABI_VERSION 6u
 #define DSF_DEVICE_OPEN_SYMBOL "dsf_device_open"
 
 /* A device, used by one thread at a time. Functions give null, or what went
@@ -34,12 +33,15 @@ typedef struct dsf_device {
    * `access` (dsf_access) is what kernels do with it, `name` is for texts. */
   const char *(*allocate)(void *user, const char *name, int64_t bytes,
                           uint32_t access, void **address);
+  /* New memory, undefined, that the host and kernels use at one address. */
+  const char *(*allocate_shared)(void *user, const char *name, int64_t bytes,
+                                 void **address);
   /* Room for `bytes`, of which commit makes parts real, zero at first. */
   const char *(*reserve)(void *user, const char *name, int64_t bytes,
                          void **address);
   const char *(*commit)(void *user, void *address, int64_t offset,
                         int64_t bytes);
-  /* Gives back what allocate or reserve gave, once the launches so far are
+  /* Gives back what allocate, allocate_shared or reserve gave, once the launches so far are
    * done with it. */
   const char *(*release)(void *user, void *address);
   /* From the host to the device or back, or within the device. Memory of the
@@ -49,6 +51,16 @@ typedef struct dsf_device {
    * `arguments` is one of the device. */
   const char *(*launch)(void *user, const dsf_kernel *kernel, int64_t items,
                         const void *arguments, int64_t argument_bytes);
+  /* From here to end_recording launches are kept instead of run, and nothing
+   * else may be called. *recording is 0 where the device cannot: nothing has
+   * begun then, launches run as ever. */
+  const char *(*begin_recording)(void *user, int32_t *recording);
+  /* What was kept, for replay; null where one of its launches failed. */
+  const char *(*end_recording)(void *user, void **recorded);
+  /* Starts all that was kept, with the same arguments; what these point to may
+   * have changed. */
+  const char *(*replay)(void *user, void *recorded);
+  const char *(*release_recording)(void *user, void *recorded);
   /* Returns when all that was launched is done. */
   const char *(*wait)(void *user);
   /* What kernels did so far: a JSON array of an object for each, that has its

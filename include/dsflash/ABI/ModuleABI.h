@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define DSF_ABI_MAGIC 0x00465344u /* "DSF" */
-#define DSF_ABI_VERSION 6u
+#define DSF_ABI_VERSION 7u
 #define DSF_MODULE_QUERY_SYMBOL "dsf_module_query"
 
 /* Element types of tensors, weights and probes. */
@@ -100,7 +100,9 @@ typedef struct dsf_tensor {
   uint32_t type;   /* dsf_type */
   uint32_t dim;    /* dsf_dim */
   uint32_t access; /* dsf_access */
-  uint32_t reserved;
+  /* With kernels on a device: 1 if the entry's code on the host reads it too,
+   * to know how much to launch. Then it lies where both can read it. */
+  uint32_t host_reads;
   int64_t row_elements;
 } dsf_tensor;
 DSF_STATIC_ASSERT(sizeof(dsf_tensor) == 32, "dsf_tensor");

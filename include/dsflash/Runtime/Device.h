@@ -41,6 +41,31 @@ private:
   void *address = nullptr;
 };
 
+/// Launches that a device kept (DeviceABI.h), given back when this goes; the
+/// device outlives it.
+class DeviceRecording {
+public:
+  DeviceRecording() = default;
+  DeviceRecording(Device &device, void *launches)
+      : device(&device), launches(launches) {}
+  DeviceRecording(DeviceRecording &&other) noexcept {
+    *this = std::move(other);
+  }
+  DeviceRecording &operator=(DeviceRecording &&other) noexcept {
+    std::swap(device, other.device);
+    std::swap(launches, other.launches);
+    return *this;
+  }
+  ~DeviceRecording();
+
+  void *data() const { return launches; }
+  explicit operator bool() const { return launches; }
+
+private:
+  Device *device = nullptr;
+  void *launches = nullptr;
+};
+
 /// A device with the code of one module on it; see DeviceABI.h. A failure of a
 /// kernel is told by the next call that can.
 class Device {
@@ -61,6 +86,8 @@ public:
   /// The same with a copy of the host's memory in it.
   Result<DeviceBuffer> upload(const std::string &name, const void *data,
                               int64_t bytes, dsf_access access);
+  /// Undefined memory that the host uses too.
+  Result<DeviceBuffer> allocateShared(const std::string &name, int64_t bytes);
   /// An address range whose parts become real, and zero, by commit.
   Result<DeviceBuffer> reserve(const std::string &name, int64_t bytes);
   Status commit(const DeviceBuffer &range, int64_t offset, int64_t bytes);
@@ -71,6 +98,13 @@ public:
   /// arguments are those of dsf_env.launch.
   void launch(int32_t kernel, int64_t items, const void *arguments,
               int64_t argumentBytes);
+  /// From here to endRecording launches are kept, and nothing else is done.
+  /// False: the device cannot, launches run as ever.
+  bool beginRecording();
+  /// What was kept; nothing if something went wrong, which the next wait tells.
+  DeviceRecording endRecording();
+  /// Starts launches that were kept, unless an earlier one failed.
+  void replay(const DeviceRecording &recording);
   /// Returns when all is done. Error: what went wrong since the last time,
   /// with the kernel's name.
   Status wait();
@@ -79,10 +113,13 @@ public:
 
 private:
   friend class DeviceBuffer;
+  friend class DeviceRecording;
   Device(std::string name, const dsf_module &module,
          const dsf_device *functions)
       : name(std::move(name)), module(module), functions(functions) {}
   Status report(const std::string &what, const char *why) const;
+  /// What wait tells.
+  void fail(const std::string &what, const char *why);
 
   std::string name;
   const dsf_module &module;

@@ -21,6 +21,13 @@ namespace mlir::dsflash {
 using KernelBody = function_ref<void(KernelBuilder &b, Value begin, Value end,
                                      ValueRange ins, ValueRange outs)>;
 
+/// Extents [sequences, 2] that an entry was called with, which the host may
+/// read, and the (count, skip) by which last_rows narrowed them since.
+struct NarrowedExtents {
+  Value extents;
+  SmallVector<std::pair<int64_t, int64_t>> steps;
+};
+
 class Lowering {
 public:
   explicit Lowering(ModuleOp module);
@@ -51,6 +58,16 @@ public:
   /// An uninitialised tensor of `type`, whose leading extent, if dynamic, is
   /// `rows`.
   Value empty(Type type, Value rows);
+  /// Where extents that a kernel computes come from; they themselves where none
+  /// does.
+  NarrowedExtents getNarrowedExtents(Value extents) const {
+    auto found = narrowed.find(extents);
+    return found == narrowed.end() ? NarrowedExtents{extents, {}}
+                                   : found->second;
+  }
+  void setNarrowedExtents(Value extents, NarrowedExtents from) {
+    narrowed[extents] = std::move(from);
+  }
   /// Launches the kernel `name`_<shapes> over `grid` items; kernels of equal
   /// types and bodies are one. What the body depends on is in `name`, the
   /// current operation's attributes and the types. Gives the values of outs
@@ -80,6 +97,7 @@ private:
   llvm::StringMap<func::FuncOp> kernels; // by key
   llvm::DenseMap<Type, SmallVector<func::FuncOp>> kernelsByType;
   llvm::DenseMap<Value, Value> extents; // leading ones, by tensor
+  llvm::DenseMap<Value, NarrowedExtents> narrowed;
   llvm::DenseSet<Operation *> withBF16Input;
 };
 

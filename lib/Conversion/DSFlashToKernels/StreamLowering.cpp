@@ -59,27 +59,28 @@ void mlir::dsflash::lowerOp(Lowering &l, GatherRowsOp op) {
 }
 
 /// min(rows of a sequence, count) - min(rows, skip)
-template <typename Builder>
-static Value countLastRows(Builder &b, Value rows, LastRowsOp op) {
-  auto atMost = [&](int64_t bound) -> Value {
-    Value constant = arith::ConstantIndexOp::create(b, bound);
-    return arith::MinSIOp::create(b, rows, constant);
-  };
-  Value all = atMost(op.getCount());
-  return arith::SubIOp::create(b, all, atMost(op.getSkip()));
+static Value countLastRows(OpBuilder &b, Location loc, Value rows, Value count,
+                           Value skip) {
+  return arith::SubIOp::create(b, loc,
+                               arith::MinSIOp::create(b, loc, rows, count),
+                               arith::MinSIOp::create(b, loc, rows, skip));
 }
 
 /// The number of rows of the result, known before any launch.
-static Value sumLastRows(Lowering &l, LastRowsOp op) {
+static Value sumLastRows(Lowering &l, LastRowsOp op,
+                         const NarrowedExtents &narrowed) {
   ImplicitLocOpBuilder b(op.getLoc(), l.builder());
   Value zero = l.index(0), one = l.index(1);
-  auto loop = scf::ForOp::create(b, zero, l.rows(op.getExtents()), one, zero);
+  auto loop = scf::ForOp::create(b, zero, l.rows(narrowed.extents), one, zero);
   b.setInsertionPointToStart(loop.getBody());
   Value rows = tensor::ExtractOp::create(
-      b, op.getExtents(), ValueRange{loop.getInductionVar(), one});
+      b, narrowed.extents, ValueRange{loop.getInductionVar(), one});
   rows = arith::IndexCastOp::create(b, b.getIndexType(), rows);
-  Value sum = arith::AddIOp::create(b, loop.getRegionIterArg(0),
-                                    countLastRows(b, rows, op));
+  for (auto [count, skip] : narrowed.steps)
+    rows = countLastRows(b, op.getLoc(), rows,
+                         arith::ConstantIndexOp::create(b, count),
+                         arith::ConstantIndexOp::create(b, skip));
+  Value sum = arith::AddIOp::create(b, loop.getRegionIterArg(0), rows);
   scf::YieldOp::create(b, sum);
   // Never more than before: what the memory plan goes by.
   return arith::MinSIOp::create(l.builder(), op.getLoc(), loop.getResult(0),
@@ -87,19 +88,25 @@ static Value sumLastRows(Lowering &l, LastRowsOp op) {
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, LastRowsOp op) {
-  Value m = sumLastRows(l, op), sequences = l.rows(op.getExtents());
+  NarrowedExtents narrowed = l.getNarrowedExtents(op.getExtents());
+  narrowed.steps.emplace_back(op.getCount(), op.getSkip());
+  Value m = sumLastRows(l, op, narrowed), sequences = l.rows(op.getExtents());
   SmallVector<Value> outs;
   for (Value result : op.getResults().drop_back())
     outs.push_back(l.empty(result.getType(), m));
   outs.push_back(l.empty(op.getExtentsAfter().getType(), sequences));
-  l.replace(l.dispatch(
-      "last_rows", sequences, {op.getPosition(), op.getExtents()}, outs,
+  SmallVector<Value> results = l.dispatch(
+      "last_rows", sequences,
+      {op.getPosition(), op.getExtents(), l.index(op.getCount()),
+       l.index(op.getSkip())},
+      outs,
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
-        Value position = ins[0], extents = ins[1];
+        Value position = ins[0], extents = ins[1], most = ins[2];
         auto countOf = [&](Value sequence) {
-          return countLastRows(b, loadIndex(b, extents, {sequence, b.index(1)}),
-                               op);
+          return countLastRows(b, b.getLoc(),
+                               loadIndex(b, extents, {sequence, b.index(1)}),
+                               most, ins[3]);
         };
         auto toI32 = [&](Value index) {
           return arith::IndexCastOp::create(b, b.getI32Type(), index);
@@ -114,9 +121,9 @@ void mlir::dsflash::lowerOp(Lowering &l, LastRowsOp op) {
           b.store(toI32(first), outs[3], {sequence, b.index(0)});
           b.store(toI32(count), outs[3], {sequence, b.index(1)});
           Value rows = loadIndex(b, extents, {sequence, b.index(1)});
-          Value last = b.add(loadIndex(b, extents, {sequence, b.index(0)}),
-                             b.sub(rows, arith::MinSIOp::create(
-                                             b, rows, b.index(op.getCount()))));
+          Value last =
+              b.add(loadIndex(b, extents, {sequence, b.index(0)}),
+                    b.sub(rows, arith::MinSIOp::create(b, rows, most)));
           b.loop(b.index(0), count, [&](Value i) {
             Value from = b.add(last, i), to = b.add(first, i);
             b.store(toI32(from), outs[0], {to});
@@ -124,7 +131,9 @@ void mlir::dsflash::lowerOp(Lowering &l, LastRowsOp op) {
             b.store(b.load(position, {from}), outs[2], {to});
           });
         });
-      }));
+      });
+  l.setNarrowedExtents(results.back(), std::move(narrowed));
+  l.replace(results);
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, AddRowsOp op) {

@@ -2,6 +2,7 @@
 
 #include "ModuleLayout.h"
 #include "dsflash/Transforms/AttributeNames.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -203,7 +204,11 @@ LogicalResult ModuleLayout::addTensor(Entry &entry, unsigned argument) {
                                                            : DSF_READ;
   entry.arguments.push_back(
       {EntryArgument::Tensor, int64_t(entry.tensors.size())});
-  entry.tensors.push_back({name, type, dsf_dim(dimNumber), access});
+  bool hostReads =
+      !device.empty() &&
+      llvm::any_of(function.getArgument(argument).getUsers(),
+                   [](Operation *user) { return isa<memref::LoadOp>(user); });
+  entry.tensors.push_back({name, type, dsf_dim(dimNumber), access, hostReads});
   return success();
 }
 

@@ -26,6 +26,7 @@ struct EntryTensor {
   MemRefType type;
   dsf_dim dim;
   dsf_access access;
+  bool hostReads; ///< with kernels on a device: the entry itself reads it
 };
 
 /// What an argument of an entry is bound to.

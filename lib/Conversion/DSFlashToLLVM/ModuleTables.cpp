@@ -145,8 +145,8 @@ static Field addEntries(TableWriter &w, const ModuleLayout &layout) {
       tensors.push_back(
           {w.text(tensor.name),
            Field::u32(*ModuleLayout::getType(tensor.type.getElementType())),
-           Field::u32(tensor.dim), Field::u32(tensor.access), Field::u32(0),
-           Field::i64(elements)});
+           Field::u32(tensor.dim), Field::u32(tensor.access),
+           Field::u32(tensor.hostReads), Field::i64(elements)});
     }
     std::string name = ("dsf.tensors." + function.getName()).str();
     rows.push_back(

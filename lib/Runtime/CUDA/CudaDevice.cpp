@@ -6,6 +6,7 @@
 #include <cctype>
 #include <climits>
 #include <cstdlib>
+#include <memory>
 
 using namespace dsflash;
 using namespace dsflash::cuda;
@@ -37,6 +38,8 @@ CudaDevice::~CudaDevice() {
   (void)wait();
   for (auto &[begin, range] : ranges)
     (void)releaseRange(begin, range);
+  for (void *memory : shared)
+    driver.cuMemFreeHost(memory);
   if (module)
     driver.cuModuleUnload(module);
   if (stream)
@@ -44,27 +47,27 @@ CudaDevice::~CudaDevice() {
   driver.cuDevicePrimaryCtxRelease(device);
 }
 
-Status CudaDevice::load(const std::string &ordinal, const dsf_module &module,
+Status CudaDevice::load(const dsf_module *module,
                         const dsf_device_code **chosen) {
-  if (Status status = openDevice(ordinal); !status)
+  if (Status status = openDevice(); !status)
     return status;
-  *chosen = choose(module);
+  *chosen = choose(*module);
   if (*chosen)
     return loadCode(**chosen);
   std::string targets;
-  for (int64_t i = 0; i < module.code_count; ++i)
-    targets.append(i ? ", " : "").append(module.codes[i].target);
+  for (int64_t i = 0; i < module->code_count; ++i)
+    targets.append(i ? ", " : "").append(module->codes[i].target);
   return Status::error(name, "no kernel image for this device; the model was "
                              "compiled for " +
                                  targets);
 }
 
-Status CudaDevice::openDevice(const std::string &text) {
-  if (!std::all_of(text.begin(), text.end(),
+Status CudaDevice::openDevice() {
+  if (!std::all_of(ordinal.begin(), ordinal.end(),
                    [](unsigned char c) { return std::isdigit(c); }) ||
-      text.size() > 3)
-    return Status::error("'" + text + "'", "not the number of a device");
-  int ordinal = text.empty() ? 0 : std::stoi(text);
+      ordinal.size() > 3)
+    return Status::error("'" + ordinal + "'", "not the number of a device");
+  int number = ordinal.empty() ? 0 : std::stoi(ordinal);
   Result<Driver> loaded = Driver::load();
   if (!loaded)
     return loaded.status();
@@ -76,11 +79,11 @@ Status CudaDevice::openDevice(const std::string &text) {
           check("cuDeviceGetCount", driver.cuDeviceGetCount(&count));
       !status)
     return status;
-  if (ordinal >= count)
-    return Status::error("device " + std::to_string(ordinal),
+  if (number >= count)
+    return Status::error("device " + std::to_string(number),
                          "there are " + std::to_string(count));
   if (Status status =
-          check("cuDeviceGet", driver.cuDeviceGet(&device, ordinal));
+          check("cuDeviceGet", driver.cuDeviceGet(&device, number));
       !status)
     return status;
 
@@ -168,7 +171,8 @@ Status CudaDevice::loadImage(const std::string &what, const void *image) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-Status CudaDevice::allocate(int64_t bytes, void **address) {
+Status CudaDevice::allocate(const char *, int64_t bytes, uint32_t,
+                            void **address) {
   CUdeviceptr memory = 0;
   Status status =
       check("cuMemAllocAsync of " + std::to_string(bytes) + " bytes",
@@ -178,7 +182,18 @@ Status CudaDevice::allocate(int64_t bytes, void **address) {
   return status;
 }
 
-Status CudaDevice::reserve(int64_t bytes, void **address) {
+/// Pinned; one address space.
+Status CudaDevice::allocateShared(const char *, int64_t bytes, void **address) {
+  Status status = check("cuMemHostAlloc of " + std::to_string(bytes) + " bytes",
+                        driver.cuMemHostAlloc(
+                            address, size_t(std::max<int64_t>(bytes, 1)),
+                            CU_MEMHOSTALLOC_PORTABLE));
+  if (status)
+    shared.insert(*address);
+  return status;
+}
+
+Status CudaDevice::reserve(const char *, int64_t bytes, void **address) {
   size_t size = (size_t(bytes) + granularity - 1) / granularity * granularity;
   CUdeviceptr begin = 0;
   Status status =
@@ -252,9 +267,14 @@ Status CudaDevice::releaseRange(CUdeviceptr begin, Range &range) {
 Status CudaDevice::release(void *address) {
   auto begin = toDevice(address);
   auto range = ranges.find(begin);
-  if (range == ranges.end())
+  bool isShared = shared.erase(address);
+  if (range == ranges.end() && !isShared)
     return check("cuMemFreeAsync", driver.cuMemFreeAsync(begin, stream));
   Status status = wait();
+  if (isShared) {
+    status.add(check("cuMemFreeHost", driver.cuMemFreeHost(address)));
+    return status;
+  }
   status.add(releaseRange(begin, range->second));
   ranges.erase(range);
   return status;
@@ -299,9 +319,9 @@ Result<CudaDevice::Kernel> CudaDevice::findKernel(const dsf_kernel &entry) {
   return kernel;
 }
 
-Status CudaDevice::launch(const dsf_kernel &entry, int64_t items,
+Status CudaDevice::launch(const dsf_kernel *entry, int64_t items,
                           const void *arguments, int64_t argumentBytes) {
-  Result<Kernel> kernel = findKernel(entry);
+  Result<Kernel> kernel = findKernel(*entry);
   if (!kernel)
     return kernel.status();
   // The launch's structure may end in padding, the kernel's parameters do not.
@@ -314,24 +334,72 @@ Status CudaDevice::launch(const dsf_kernel &entry, int64_t items,
                    const_cast<void *>(arguments),
                    reinterpret_cast<void *>(CU_LAUNCH_PARAM_BUFFER_SIZE),
                    &bytes, reinterpret_cast<void *>(CU_LAUNCH_PARAM_END)};
-  int64_t blocks = (items + entry.items_per_block - 1) / entry.items_per_block;
+  int64_t blocks =
+      (items + entry->items_per_block - 1) / entry->items_per_block;
   auto grid = unsigned(std::min(blocks, kMaxBlocks));
-  if (launches++ == 0)
-    firstKernel = entry.name;
-  lastKernel = entry.name;
+  (recording ? *recording : launched).add({entry->name, entry->name, 1});
   return check("cuLaunchKernel",
                driver.cuLaunchKernel(kernel->function, grid, 1, 1,
-                                     entry.threads, 1, 1, entry.shared_bytes,
+                                     entry->threads, 1, 1, entry->shared_bytes,
                                      stream, nullptr, extra));
 }
 
 Status CudaDevice::wait() {
   Status status =
       check("cuStreamSynchronize", driver.cuStreamSynchronize(stream));
-  if (!status && launches)
-    status.add("one of " + std::to_string(launches) + " kernels",
-               "the first was '" + firstKernel + "', the last '" + lastKernel +
-                   "'; CUDA_LAUNCH_BLOCKING=1 tells which");
-  launches = 0;
+  if (!status && launched.count)
+    status.add("one of " + std::to_string(launched.count) + " kernels",
+               "the first was '" + launched.first + "', the last '" +
+                   launched.last + "'; CUDA_LAUNCH_BLOCKING=1 tells which");
+  launched = {};
   return status;
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+Status CudaDevice::beginRecording(int32_t *begun) {
+  // The driver would not wait for a launch of a graph.
+  if (!driver.hasGraphs() || std::getenv("CUDA_LAUNCH_BLOCKING"))
+    return Status();
+  Status status = check("cuStreamBeginCapture",
+                        driver.cuStreamBeginCapture(
+                            stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  if (status)
+    recording.emplace();
+  *begun = status.ok();
+  return status;
+}
+
+Status CudaDevice::endRecording(void **recorded) {
+  Launches launches = std::move(*recording);
+  recording.reset();
+  CUgraph graph = nullptr;
+  Status status = check("cuStreamEndCapture",
+                        driver.cuStreamEndCapture(stream, &graph));
+  if (!status)
+    return status;
+  CUgraphExec exec = nullptr;
+  status = check("cuGraphInstantiateWithFlags",
+                 driver.cuGraphInstantiateWithFlags(&exec, graph, 0));
+  // What was instantiated is a copy.
+  status.add(check("cuGraphDestroy", driver.cuGraphDestroy(graph)));
+  if (status)
+    *recorded = new Graph{exec, std::move(launches)};
+  return status;
+}
+
+Status CudaDevice::replay(void *recorded) {
+  auto *graph = static_cast<Graph *>(recorded);
+  launched.add(graph->launches);
+  return check("cuGraphLaunch of " + std::to_string(graph->launches.count) +
+                   " kernels, '" + graph->launches.first + "' to '" +
+                   graph->launches.last + "',",
+               driver.cuGraphLaunch(graph->exec, stream));
+}
+
+Status CudaDevice::releaseRecording(void *recorded) {
+  std::unique_ptr<Graph> graph(static_cast<Graph *>(recorded));
+  return check("cuGraphExecDestroy", driver.cuGraphExecDestroy(graph->exec));
 }

@@ -1,7 +1,7 @@
 //===- CudaDevice.h - One GPU behind the device ABI -------------*- C++ -*-===//
 //
-// One context and one stream. Nothing waits but `wait`, copies to the host and
-// the release of a range.
+// One context and one stream; recorded launches are a graph. Nothing waits but
+// `wait`, copies to the host and the release of ranges and shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,29 +12,39 @@
 #include "dsflash/ABI/DeviceABI.h"
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace dsflash::cuda {
 
 class CudaDevice {
 public:
-  CudaDevice() = default;
+  /// `ordinal` is the text of a number; empty: 0.
+  explicit CudaDevice(std::string ordinal) : ordinal(std::move(ordinal)) {}
   CudaDevice(const CudaDevice &) = delete;
   CudaDevice &operator=(const CudaDevice &) = delete;
   ~CudaDevice();
 
-  /// `ordinal` is the text of a number; empty: 0.
-  Status load(const std::string &ordinal, const dsf_module &module,
-              const dsf_device_code **chosen);
-  Status allocate(int64_t bytes, void **address);
-  Status reserve(int64_t bytes, void **address);
+  Status load(const dsf_module *module, const dsf_device_code **chosen);
+  Status allocate(const char *name, int64_t bytes, uint32_t access,
+                  void **address);
+  Status allocateShared(const char *name, int64_t bytes, void **address);
+  Status reserve(const char *name, int64_t bytes, void **address);
   Status commit(void *address, int64_t offset, int64_t bytes);
   Status release(void *address);
   Status copy(void *to, const void *from, int64_t bytes);
-  Status launch(const dsf_kernel &kernel, int64_t items, const void *arguments,
+  Status launch(const dsf_kernel *entry, int64_t items, const void *arguments,
                 int64_t argumentBytes);
+  Status beginRecording(int32_t *recording);
+  Status endRecording(void **recorded);
+  Status replay(void *recorded);
+  Status releaseRecording(void *recorded);
   Status wait();
+  /// A GPU does not count.
+  std::string statistics() const { return ""; }
 
 private:
   /// A reserved range and the parts of it that have memory, by offset.
@@ -46,8 +56,24 @@ private:
     CUfunction function = nullptr;
     size_t parameterBytes = 0;
   };
+  /// Launches, for the text of a fault.
+  struct Launches {
+    std::string first, last;
+    int64_t count = 0;
 
-  Status openDevice(const std::string &ordinal);
+    void add(const Launches &more) {
+      if (count == 0)
+        first = more.first;
+      last = more.last;
+      count += more.count;
+    }
+  };
+  struct Graph {
+    CUgraphExec exec = nullptr;
+    Launches launches;
+  };
+
+  Status openDevice();
   /// The code of a module that this device runs best, or null.
   const dsf_device_code *choose(const dsf_module &module) const;
   Status loadCode(const dsf_device_code &code);
@@ -58,6 +84,7 @@ private:
   /// Null status for success; else the call's name, the device and the cause.
   Status check(const std::string &call, CUresult code) const;
 
+  std::string ordinal;
   Driver driver;
   CUdevice device = 0;
   CUcontext context = nullptr;
@@ -68,9 +95,9 @@ private:
   size_t granularity = 0;
   std::map<CUdeviceptr, Range> ranges;
   std::unordered_map<std::string, Kernel> kernels;
-  // Since the last wait.
-  std::string firstKernel, lastKernel;
-  int64_t launches = 0;
+  std::set<void *> shared; ///< by allocateShared
+  Launches launched; ///< since the last wait
+  std::optional<Launches> recording;
 };
 
 } // namespace dsflash::cuda

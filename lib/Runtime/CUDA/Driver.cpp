@@ -26,18 +26,32 @@ Result<Driver> Driver::load() {
   Driver driver;
   Status faults;
   auto resolve = [&](const char *name, void **function) {
-    CUresult code = find(name, function, kVersion, /*flags=*/0, nullptr);
-    if (code != CUDA_SUCCESS || !*function)
+    if (find(name, function, kVersion, /*flags=*/0, nullptr) != CUDA_SUCCESS)
+      *function = nullptr;
+  };
+  auto require = [&](const char *name, void **function) {
+    resolve(name, function);
+    if (!*function)
       faults.add(kLibrary, std::string("no ") + name +
                                "; a driver for CUDA 12.4 is needed");
   };
+#define DSFLASH_CUDA_REQUIRE(NAME, PARAMETERS)                                 \
+  require(#NAME, reinterpret_cast<void **>(&driver.NAME));
 #define DSFLASH_CUDA_RESOLVE(NAME, PARAMETERS)                                 \
   resolve(#NAME, reinterpret_cast<void **>(&driver.NAME));
-  DSFLASH_CUDA_FUNCTIONS(DSFLASH_CUDA_RESOLVE)
+  DSFLASH_CUDA_FUNCTIONS(DSFLASH_CUDA_REQUIRE)
+  DSFLASH_CUDA_GRAPH_FUNCTIONS(DSFLASH_CUDA_RESOLVE)
+#undef DSFLASH_CUDA_REQUIRE
 #undef DSFLASH_CUDA_RESOLVE
   if (!faults)
     return faults;
   return driver;
+}
+
+bool Driver::hasGraphs() const {
+#define DSFLASH_CUDA_IS_THERE(NAME, PARAMETERS) &&NAME
+  return true DSFLASH_CUDA_GRAPH_FUNCTIONS(DSFLASH_CUDA_IS_THERE);
+#undef DSFLASH_CUDA_IS_THERE
 }
 
 std::string Driver::describe(CUresult error) const {

@@ -22,6 +22,8 @@ using CUcontext = struct CUctx_st *;
 using CUstream = struct CUstream_st *;
 using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
+using CUgraph = struct CUgraph_st *;
+using CUgraphExec = struct CUgraphExec_st *;
 using CUmemoryPool = struct CUmemPoolHandle_st *;
 using CUmemGenericAllocationHandle = unsigned long long;
 
@@ -30,6 +32,7 @@ constexpr CUresult CUDA_ERROR_NOT_FOUND = 500;
 constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
 constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
 constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
 constexpr int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
 constexpr int CU_JIT_ERROR_LOG_BUFFER = 5;
 constexpr int CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6;
@@ -37,6 +40,7 @@ constexpr int CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
 constexpr uintptr_t CU_LAUNCH_PARAM_END = 0;
 constexpr uintptr_t CU_LAUNCH_PARAM_BUFFER_POINTER = 1;
 constexpr uintptr_t CU_LAUNCH_PARAM_BUFFER_SIZE = 2;
+constexpr unsigned CU_MEMHOSTALLOC_PORTABLE = 1;
 constexpr int CU_MEM_ALLOCATION_TYPE_PINNED = 1;
 constexpr int CU_MEM_LOCATION_TYPE_DEVICE = 1;
 constexpr int CU_MEM_ALLOC_GRANULARITY_MINIMUM = 0;
@@ -60,7 +64,18 @@ struct CUmemAccessDesc {
   int flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 };
 
-/// Functions of the driver, with their parameters.
+/// Those that keep launches as a graph. A driver without them launches one by
+/// one.
+#define DSFLASH_CUDA_GRAPH_FUNCTIONS(FUNCTION)                                 \
+  FUNCTION(cuStreamBeginCapture, (CUstream stream, int mode))                  \
+  FUNCTION(cuStreamEndCapture, (CUstream stream, CUgraph * graph))             \
+  FUNCTION(cuGraphInstantiateWithFlags,                                        \
+           (CUgraphExec * exec, CUgraph graph, unsigned long long flags))      \
+  FUNCTION(cuGraphDestroy, (CUgraph graph))                                    \
+  FUNCTION(cuGraphLaunch, (CUgraphExec exec, CUstream stream))                 \
+  FUNCTION(cuGraphExecDestroy, (CUgraphExec exec))
+
+/// The others, which this library cannot do without.
 #define DSFLASH_CUDA_FUNCTIONS(FUNCTION)                                       \
   FUNCTION(cuInit, (unsigned flags))                                           \
   FUNCTION(cuGetErrorName, (CUresult error, const char **text))                \
@@ -96,6 +111,8 @@ struct CUmemAccessDesc {
   FUNCTION(cuMemAllocAsync,                                                    \
            (CUdeviceptr * address, size_t bytes, CUstream stream))             \
   FUNCTION(cuMemFreeAsync, (CUdeviceptr address, CUstream stream))             \
+  FUNCTION(cuMemHostAlloc, (void **address, size_t bytes, unsigned flags))     \
+  FUNCTION(cuMemFreeHost, (void *address))                                     \
   FUNCTION(cuMemcpyAsync,                                                      \
            (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))  \
   FUNCTION(cuMemsetD8Async, (CUdeviceptr address, unsigned char value,         \
@@ -123,12 +140,14 @@ struct Driver {
   /// that it lacks.
   static Result<Driver> load();
 
+  bool hasGraphs() const;
   /// "CUDA_ERROR_OUT_OF_MEMORY: out of memory".
   std::string describe(CUresult error) const;
 
 #define DSFLASH_CUDA_MEMBER(NAME, PARAMETERS)                                  \
   CUresult(*NAME) PARAMETERS = nullptr;
   DSFLASH_CUDA_FUNCTIONS(DSFLASH_CUDA_MEMBER)
+  DSFLASH_CUDA_GRAPH_FUNCTIONS(DSFLASH_CUDA_MEMBER)
 #undef DSFLASH_CUDA_MEMBER
 };
 
