@@ -35,4 +35,6 @@ function(dsflash_add_unittest name)
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/unittests)
   add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES
+    ENVIRONMENT XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/unittests/cache)
 endfunction()

@@ -4,7 +4,11 @@
 
 #include "Runtime/Entries.h"
 #include "Translate/Translator.h"
+#include "dsflash/CompileCache/CompileCache.h"
 
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -101,26 +105,32 @@ static Status llvmStatus(Error error) {
   return Status::error("simt", toString(std::move(error)));
 }
 
-static Result<std::unique_ptr<orc::LLJIT>> createJIT() {
+Status JIT::create() {
   InitializeNativeTarget();
   InitializeNativeTargetAsmPrinter();
-  auto machine = orc::JITTargetMachineBuilder::detectHost();
-  if (!machine)
-    return llvmStatus(machine.takeError());
-  machine->setCodeGenOptLevel(CodeGenOptLevel::Less);
-  auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(*machine).create();
-  if (!jit)
-    return llvmStatus(jit.takeError());
+  auto builder = orc::JITTargetMachineBuilder::detectHost();
+  if (!builder)
+    return llvmStatus(builder.takeError());
+  builder->setCodeGenOptLevel(CodeGenOptLevel::Less);
+  auto target = builder->createTargetMachine();
+  if (!target)
+    return llvmStatus(target.takeError());
+  machine = std::move(*target);
+  auto created =
+      orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
+  if (!created)
+    return llvmStatus(created.takeError());
+  jit = std::move(*created);
   // The C library, for fma and the like.
   auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      (*jit)->getDataLayout().getGlobalPrefix());
+      jit->getDataLayout().getGlobalPrefix());
   if (!process)
     return llvmStatus(process.takeError());
-  (*jit)->getMainJITDylib().addGenerator(std::move(*process));
+  jit->getMainJITDylib().addGenerator(std::move(*process));
   orc::SymbolMap symbols;
   auto add = [&](const RuntimeSymbol *list, unsigned count) {
     for (unsigned i = 0; i < count; ++i)
-      symbols[(*jit)->mangleAndIntern(list[i].name)] = {
+      symbols[jit->mangleAndIntern(list[i].name)] = {
           orc::ExecutorAddr::fromPtr(list[i].address),
           JITSymbolFlags::Exported};
   };
@@ -128,10 +138,10 @@ static Result<std::unique_ptr<orc::LLJIT>> createJIT() {
   add(kThreadSymbols, kThreadSymbolCount);
   add(kMatrixSymbols, kMatrixSymbolCount);
   add(kAsyncSymbols, kAsyncSymbolCount);
-  if (Error error = (*jit)->getMainJITDylib().define(
+  if (Error error = jit->getMainJITDylib().define(
           orc::absoluteSymbols(std::move(symbols))))
     return llvmStatus(std::move(error));
-  return std::move(*jit);
+  return Status();
 }
 
 static void optimize(llvm::Module &module, TargetMachine *machine) {
@@ -149,35 +159,51 @@ static void optimize(llvm::Module &module, TargetMachine *machine) {
       .run(module, modules);
 }
 
+Status JIT::addObject(llvm::Module &module) {
+  SmallVector<char> code;
+  raw_svector_ostream stream(code);
+  WriteBitcodeToFile(module, stream);
+  CacheKey key;
+  key.add("llvm", LLVM_VERSION_STRING);
+  key.add("cpu", machine->getTargetCPU().str());
+  key.add("features", machine->getTargetFeatureString().str());
+  key.addText("module", std::string(code.begin(), code.end()));
+  CompileCache cache(CompileCache::defaultFolder());
+  std::unique_ptr<MemoryBuffer> object;
+  if (auto known = cache.read(key)) {
+    object = MemoryBuffer::getMemBufferCopy(*known, module.getName());
+  } else {
+    optimize(module, machine.get());
+    auto made = orc::SimpleCompiler(*machine)(module);
+    if (!made)
+      return llvmStatus(made.takeError());
+    object = std::move(*made);
+    // Without a folder for it every run compiles.
+    (void)cache.store(key, object->getBuffer().str());
+  }
+  if (Error error = jit->addObjectFile(std::move(object)))
+    return llvmStatus(std::move(error));
+  return Status();
+}
+
 Result<CompiledKernel> JIT::compile(const ptx::Module &module,
                                     const ptx::Function &kernel,
                                     const KernelLayout &layout,
                                     bool instrumented) {
-  if (!jit) {
-    auto created = createJIT();
-    if (!created)
-      return created.status();
-    jit = std::move(*created);
-  }
-  std::string name = "kernel" + std::to_string(compiled++);
-  auto context = std::make_unique<LLVMContext>();
-  auto into = std::make_unique<llvm::Module>(kernel.name, *context);
-  into->setDataLayout(jit->getDataLayout());
-  into->setTargetTriple(jit->getTargetTriple());
+  if (!jit)
+    if (Status status = create(); !status)
+      return status;
+  std::string name = kernel.name + (instrumented ? ".checked" : ".plain");
+  LLVMContext context;
+  llvm::Module into(kernel.name, context);
+  into.setDataLayout(jit->getDataLayout());
+  into.setTargetTriple(jit->getTargetTriple());
   auto info =
-      translateKernel(module, kernel, layout, instrumented, *into, name);
+      translateKernel(module, kernel, layout, instrumented, into, name);
   if (!info)
     return info.status();
-  auto machine = orc::JITTargetMachineBuilder::detectHost();
-  if (!machine)
-    return llvmStatus(machine.takeError());
-  auto target = machine->createTargetMachine();
-  if (!target)
-    return llvmStatus(target.takeError());
-  optimize(*into, target->get());
-  if (Error error = jit->addIRModule(
-          orc::ThreadSafeModule(std::move(into), std::move(context))))
-    return llvmStatus(std::move(error));
+  if (Status status = addObject(into); !status)
+    return status;
   auto address = jit->lookup(name);
   if (!address)
     return llvmStatus(address.takeError());

@@ -7,9 +7,13 @@
 
 #include <memory>
 
-namespace llvm::orc {
+namespace llvm {
+class Module;
+class TargetMachine;
+namespace orc {
 class LLJIT;
 }
+} // namespace llvm
 
 namespace dsflash::simt {
 
@@ -36,6 +40,8 @@ reachableFunctions(const ptx::Module &module, const ptx::Function &kernel);
 Status checkTranslation(const ptx::Module &module, const ptx::Function &kernel,
                         const KernelLayout &layout);
 
+/// Kernels become host code at their first launch. What they became is kept
+/// in the folder of compiled code (CompileCache.h), by their LLVM IR.
 class JIT {
 public:
   JIT();
@@ -45,8 +51,12 @@ public:
                                  const KernelLayout &layout, bool instrumented);
 
 private:
+  Status create();
+  /// Adds the object of a module, which is optimized here.
+  Status addObject(llvm::Module &module);
+
   std::unique_ptr<llvm::orc::LLJIT> jit;
-  unsigned compiled = 0;
+  std::unique_ptr<llvm::TargetMachine> machine;
 };
 
 } // namespace dsflash::simt

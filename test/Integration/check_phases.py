@@ -1,9 +1,10 @@
 """Prompts read in phases: exact equals full, bit for bit, in logits and later text, in any chunking; bounded equals it
 as long as the window reaches back to the start.
 
-    check_phases.py BIN_DIR WORK_DIR MODEL ideal|reference LIBDSFLASH LAST LENGTH...
+    check_phases.py BIN_DIR WORK_DIR MODEL ideal|reference LIBDSFLASH|DEVICE LAST LENGTH...
 
-LAST is the number of rows of which the tail's first layer makes window KV, computed from window and layer plan.
+LAST is the number of rows of which the tail's first layer makes window KV, computed from window and layer plan. On a device
+what needs the library is left out, and bounded prompts are compared with the host's.
 """
 
 import json
@@ -15,19 +16,22 @@ import numpy as np
 from c_api import Library
 from tools import Tools
 
-STEPS = 12
+STEPS, DEVICE_STEPS = 12, 3
 
 
 def main():
     bin_dir, work, model, mode, library, last, *lengths = sys.argv[1:]
-    tools = Tools(bin_dir, work)
+    device = None if pathlib.Path(library).exists() else library
+    tools, host = Tools(bin_dir, work, device), Tools(bin_dir, pathlib.Path(work) / "host")
     artifact = tools.compile(model, "phases", f"--numerics={mode}")
+    on_host = host.compile(model, "phases", f"--numerics={mode}") if device else None
+    steps, chunks = (DEVICE_STEPS, [7]) if device else (STEPS, [512, 7, int(last)])
     config = json.loads((pathlib.Path(model) / "config.json").read_text())
     config = config.get("text_config", config)
     window, failed = config["sliding_window"], 0
 
     def run(*prompts, prefill, chunk=512, draft="off"):
-        flags = ["-n", STEPS, "--prefill", prefill, "--chunk", chunk, "--draft", draft]
+        flags = ["-n", steps, "--prefill", prefill, "--chunk", chunk, "--draft", draft]
         (result,) = tools.run(artifact, *prompts, logits=True, flags=flags)
         return result
 
@@ -50,13 +54,17 @@ def main():
     for length in map(int, lengths):
         prompt = tokens[:length]
         full = run(prompt, prefill="full")
-        for chunk in (512, 7, int(last)):
+        for chunk in chunks:
             same(f"{length} tokens in chunks of {chunk}", run(prompt, prefill="exact", chunk=chunk), full)
         bounded = run(prompt, prefill="bounded", chunk=5)
         if length <= window:
             same(f"{length} tokens bounded", bounded, full)
         else:
             check(f"{length} tokens bounded: finite", bool(np.isfinite(bounded["generated_logits"]).all()))
+        if device:
+            (expected,) = host.run(on_host, prompt, logits=True, flags=["-n", steps, "--prefill=bounded", "--draft=off"])
+            error = np.linalg.norm(bounded["logits"] - expected["logits"]) / np.linalg.norm(expected["logits"])
+            check(f"{length} tokens bounded: those of the host, {error:.1e}", error < 1e-4)
         if config.get("num_nextn_predict_layers"):
             drafted = run(prompt, prefill="exact", draft="3")
             check(f"{length} tokens drafted", np.array_equal(drafted["generated"], full["generated"]))
@@ -65,6 +73,8 @@ def main():
     alone = run(*parts, prefill="full")
     for i in range(len(parts)):
         same(f"batch, sequence {i}", batch, alone, f"p{i}.")
+    if device:
+        return failed
 
     library = Library(library, artifact, config["vocab_size"])
     prompt, drafts = tokens[:int(lengths[-1])], bool(config.get("num_nextn_predict_layers"))

@@ -9,6 +9,7 @@
 #include "Artifact.h"
 #include "Diagnostics.h"
 #include "Report.h"
+#include "Toolchain.h"
 #include "Reproducer.h"
 #include "dsflash/Import/ModelBuilder.h"
 #include "dsflash/InitAll.h"
@@ -346,7 +347,7 @@ bool Driver::compile() {
 // Cache
 //===----------------------------------------------------------------------===//
 
-std::optional<CacheKey> Driver::makeKey() {
+std::optional<::dsflash::CacheKey> Driver::makeKey() {
   auto linker = findLinker();
   if (!linker) {
     llvm::consumeError(linker.takeError());
@@ -358,7 +359,7 @@ std::optional<CacheKey> Driver::makeKey() {
     pipeline.print(stream);
     return text;
   };
-  CacheKey made;
+  ::dsflash::CacheKey made;
   made.add("stage", stageName(options.from.value_or(Stage::DSFlash)));
   made.addText("IR", module ? printModule() : llvmText);
   made.add("phases pipeline", print(phasesOptions));
@@ -391,7 +392,7 @@ void Driver::findInCache() {
     return explain("off: no linker");
   if (!options.report.empty())
     return explain("not asked: a report is wanted");
-  CompileCache::Answer answer = CompileCache(options.cacheFolder).find(*key);
+  auto answer = ::dsflash::CompileCache(options.cacheFolder).find(*key);
   explain(answer.explanation);
   if (!answer.content)
     return;
@@ -405,7 +406,7 @@ void Driver::storeInCache(const std::string &path) {
   if (!key || !code)
     return;
   ::dsflash::Status stored =
-      CompileCache(options.cacheFolder)
+      ::dsflash::CompileCache(options.cacheFolder)
           .store(*key, operations.dump() + "\n" + (*code)->getBuffer().str());
   for (const std::string &fault : stored.faults())
     reportNote("cache: " + fault);

@@ -3,10 +3,10 @@
 #ifndef DSFLASH_TOOLS_COMPILE_DRIVER_H
 #define DSFLASH_TOOLS_COMPILE_DRIVER_H
 
-#include "CompileCache.h"
 #include "Diagnostics.h"
 #include "Options.h"
 #include "StageLog.h"
+#include "dsflash/CompileCache/CompileCache.h"
 #include "dsflash/Model/ModelConfig.h"
 #include "dsflash/Pipelines/Pipelines.h"
 #include "dsflash/Target/CPUTarget.h"
@@ -44,7 +44,7 @@ private:
   std::string getNumerics();
 
   /// All that the code depends on, or nothing when there is no linker.
-  std::optional<CacheKey> makeKey();
+  std::optional<::dsflash::CacheKey> makeKey();
   /// Takes the code from the cache, if it may and can.
   void findInCache();
   void storeInCache(const std::string &path);
@@ -93,7 +93,7 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string llvmText;
   /// Of the code; none when it is not kept.
-  std::optional<CacheKey> key;
+  std::optional<::dsflash::CacheKey> key;
   std::optional<std::string> cachedCode;
   /// Of the IR behind each stage, by its name.
   nlohmann::ordered_json operations = nlohmann::ordered_json::object();

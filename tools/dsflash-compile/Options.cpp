@@ -1,7 +1,7 @@
 //===- Options.cpp - Command line of dsflash-compile ----------------------===//
 
 #include "Options.h"
-#include "CompileCache.h"
+#include "dsflash/CompileCache/CompileCache.h"
 #include "Diagnostics.h"
 #include "dsflash/InitAll.h"
 #include "dsflash/Target/NVPTXTarget.h"
@@ -109,7 +109,7 @@ std::optional<int> parseOptions(int argc, char **argv, Options &options) {
   std::string emit = "model", from;
   std::vector<std::string> disabled, targets;
   bool noCache = false;
-  options.cacheFolder = CompileCache::defaultFolder();
+  options.cacheFolder = ::dsflash::CompileCache::defaultFolder();
   auto names = [](bool textOnly) {
     std::vector<std::string> list;
     for (const auto &[name, stage] : stages)

@@ -1,6 +1,6 @@
 //===- Toolchain.cpp - The compiler's identity ----------------------------===//
 
-#include "CompileCache.h"
+#include "Toolchain.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/BuildID.h"
 #include "llvm/Object/ObjectFile.h"

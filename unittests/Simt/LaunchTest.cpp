@@ -2,6 +2,12 @@
 
 #include "SimtTest.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
 using namespace dsflash;
 using namespace dsflash::simt;
 
@@ -136,6 +142,48 @@ TEST(SimtLaunch, CallsFramesBarriersAndBranchTables) {
           EXPECT_EQ(bits, ~0u);
       }
     }
+}
+
+// A damaged file of compiled code is not used (case 40).
+TEST(SimtLaunch, CompiledCodeIsKept) {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::path(testing::TempDir()) /
+                    ("simt-cache-" + std::to_string(getpid()));
+  const char *before = std::getenv("XDG_CACHE_HOME");
+  std::string kept = before ? before : "";
+  setenv("XDG_CACHE_HOME", folder.c_str(), 1);
+  auto run = [&](const std::string &value) {
+    Device device;
+    Result<Module> module =
+        loadText(device, kernelText("st.global.u32 [%rd0], " + value + ";"));
+    uint32_t result = 0, *to = &result;
+    EXPECT_TRUE(device.mapHost(to, 4, true, "out").ok());
+    const void *arguments[] = {&to};
+    EXPECT_TRUE(module->launch("k", {1}, {1}, 0, arguments).ok());
+    return result;
+  };
+  auto entries = [&] {
+    return std::distance(fs::directory_iterator(folder / "dsflash"), {});
+  };
+  EXPECT_EQ(run("5"), 5u);
+  EXPECT_EQ(run("5"), 5u);
+  EXPECT_EQ(entries(), 1);
+  EXPECT_EQ(run("6"), 6u);
+  EXPECT_EQ(entries(), 2);
+  for (const fs::directory_entry &entry :
+       fs::directory_iterator(folder / "dsflash")) {
+    std::fstream file(entry.path(), std::ios::in | std::ios::out);
+    file.seekp(-8, std::ios::end);
+    file << "damaged!";
+  }
+  EXPECT_EQ(run("5"), 5u);
+  EXPECT_EQ(run("6"), 6u);
+  EXPECT_EQ(entries(), 2);
+  fs::remove_all(folder);
+  if (before)
+    setenv("XDG_CACHE_HOME", kept.c_str(), 1);
+  else
+    unsetenv("XDG_CACHE_HOME");
 }
 
 TEST(SimtLaunch, LoadNamesLinesOfErrors) {

@@ -50,3 +50,22 @@ func.func @forward(%y: memref<?xf32> {dsflash.name = "y", dsflash.dim = "rows"})
   memref.store %x, %y[%c0] : memref<?xf32>
   return
 }
+
+// -----
+
+// Nor what is written in its call.
+func.func private @kernel(%begin: index, %end: index, %y: memref<?xf32>) {
+  %c0 = arith.constant 0.0 : f32
+  memref.store %c0, %y[%begin] : memref<?xf32>
+  return
+}
+func.func @forward(%y: memref<?xi32> {dsflash.name = "y", dsflash.dim = "rows"},
+                   %z: memref<?xf32> {dsflash.name = "z", dsflash.dim = "rows"}) {
+  %c0 = arith.constant 0 : index
+  %count = memref.load %y[%c0] : memref<?xi32>
+  %n = arith.index_cast %count : i32 to index
+  dsflash.dispatch @kernel grid(%n) outs(%z : memref<?xf32>)
+  // expected-error @below {{the host may not look at data of a device}}
+  %x = memref.load %z[%c0] : memref<?xf32>
+  return
+}

@@ -8,6 +8,10 @@
 // CHECK:       %[[BYTES:.*]] = llvm.mlir.constant(48 : i64)
 // CHECK:       llvm.call %{{.*}}(%{{.*}}, %[[NUMBER]], %{{.*}}, %{{.*}}, %[[BYTES]]) : !llvm.ptr, (!llvm.ptr, i32, i64, !llvm.ptr, i64) -> ()
 
+// The host reads a tensor that it gets, and the table says so.
+// CHECK-LABEL: llvm.func internal @counted(
+// CHECK:       llvm.load %{{.*}} : !llvm.ptr -> i32
+
 // The table has the device's codes and kernels.
 // CHECK-DAG: llvm.mlir.global external constant @dsf.device_codes() {{.*}} : i8
 // CHECK-DAG: llvm.mlir.global internal constant @dsf.kernels()
@@ -47,6 +51,15 @@ func.func private @copy(%begin: index, %end: index, %x: memref<?xf32>, %y: memre
 func.func @forward(%x: memref<?xf32> {dsflash.name = "x", dsflash.dim = "rows"}, %y: memref<?xf32> {dsflash.name = "y", dsflash.dim = "rows"}) {
   %c0 = arith.constant 0 : index
   %n = memref.dim %x, %c0 : memref<?xf32>
+  dsflash.dispatch @copy grid(%n) ins(%x : memref<?xf32>) outs(%y : memref<?xf32>)
+  return
+}
+func.func @counted(%count: memref<?xi32> {dsflash.name = "extents", dsflash.dim = "sequences"},
+                   %x: memref<?xf32> {dsflash.name = "x", dsflash.dim = "rows"},
+                   %y: memref<?xf32> {dsflash.name = "y", dsflash.dim = "rows"}) {
+  %c0 = arith.constant 0 : index
+  %rows = memref.load %count[%c0] : memref<?xi32>
+  %n = arith.index_cast %rows : i32 to index
   dsflash.dispatch @copy grid(%n) ins(%x : memref<?xf32>) outs(%y : memref<?xf32>)
   return
 }

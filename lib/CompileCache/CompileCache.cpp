@@ -1,6 +1,6 @@
 //===- CompileCache.cpp - Compiled code kept between runs -----------------===//
 
-#include "CompileCache.h"
+#include "dsflash/CompileCache/CompileCache.h"
 #include "dsflash/Support/OutputFile.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -12,7 +12,7 @@
 #include <iterator>
 
 namespace fs = std::filesystem;
-using dsflash::Status;
+using namespace dsflash;
 
 static constexpr const char *kSuffix = ".entry";
 static constexpr const char *kContent = "content: ";
@@ -115,18 +115,27 @@ std::string CompileCache::explainMiss(const CacheKey &key) const {
 
 CompileCache::Answer CompileCache::find(const CacheKey &key) const {
   std::string path = pathOf(key);
+  if (std::optional<std::string> content = read(key))
+    return {std::move(content), "hit: " + path};
+  if (fs::exists(path))
+    return {std::nullopt, "damaged: " + path + " is compiled again"};
+  return {std::nullopt, explainMiss(key)};
+}
+
+std::optional<std::string> CompileCache::read(const CacheKey &key) const {
+  std::string path = pathOf(key);
   std::ifstream file(path, std::ios::binary);
   if (!file)
-    return {std::nullopt, explainMiss(key)};
+    return std::nullopt;
   std::string entry{std::istreambuf_iterator<char>(file), {}};
   size_t headerSize = getHeader(key, "").size();
   std::string content =
       entry.size() > headerSize ? entry.substr(headerSize) : "";
   if (entry.compare(0, headerSize, getHeader(key, content)) != 0)
-    return {std::nullopt, "damaged: " + path + " is compiled again"};
+    return std::nullopt;
   std::error_code error;
   fs::last_write_time(path, fs::file_time_type::clock::now(), error);
-  return {std::move(content), "hit: " + path};
+  return content;
 }
 
 /// Removes the entries that were written or found longest ago.
@@ -163,7 +172,7 @@ Status CompileCache::store(const CacheKey &key,
   if (error)
     return Status::error(folder, "cannot be made: " + error.message());
   Status written =
-      ::dsflash::writeTextFile(pathOf(key), getHeader(key, content) + content);
+      writeTextFile(pathOf(key), getHeader(key, content) + content);
   if (written)
     prune(folder);
   return written;

@@ -1,18 +1,20 @@
 //===- CompileCache.h - Compiled code kept between runs ---------*- C++ -*-===//
 //
-// A folder of shared objects, one file each, named by the digest of all that
+// A folder of objects, one file each, named by the digest of all that
 // the code depends on. It may be shared by processes and deleted at any time.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DSFLASH_TOOLS_COMPILE_COMPILECACHE_H
-#define DSFLASH_TOOLS_COMPILE_COMPILECACHE_H
+#ifndef DSFLASH_COMPILECACHE_COMPILECACHE_H
+#define DSFLASH_COMPILECACHE_COMPILECACHE_H
 
 #include "dsflash/Support/Status.h"
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace dsflash {
 
 /// Everything that compiled code depends on, as named parts of one line each.
 class CacheKey {
@@ -37,7 +39,7 @@ private:
 class CompileCache {
 public:
   struct Answer {
-    /// The shared object's bytes; none: it has to be compiled.
+    /// The bytes; none: it has to be compiled.
     std::optional<std::string> content;
     /// "hit: ...", "miss: ..." or "damaged: ...".
     std::string explanation;
@@ -50,9 +52,11 @@ public:
   /// The entry of a key, if it is there and its bytes have the digest that was
   /// written with them.
   Answer find(const CacheKey &key) const;
+  /// The same without a word.
+  std::optional<std::string> read(const CacheKey &key) const;
   /// Writes the entry of a key, whole or not at all, then removes the entries
   /// that were not used for longest while all together exceed a gigabyte.
-  dsflash::Status store(const CacheKey &key, const std::string &content) const;
+  Status store(const CacheKey &key, const std::string &content) const;
 
 private:
   std::string pathOf(const CacheKey &key) const;
@@ -61,8 +65,6 @@ private:
   std::string folder;
 };
 
-/// Names this build of the compiler, the libraries that it has loaded and the
-/// linker at `linker`, by their build ids.
-std::string describeToolchain(const std::string &linker);
+} // namespace dsflash
 
-#endif // DSFLASH_TOOLS_COMPILE_COMPILECACHE_H
+#endif // DSFLASH_COMPILECACHE_COMPILECACHE_H
