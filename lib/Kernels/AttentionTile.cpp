@@ -35,10 +35,10 @@ AttentionTile::AttentionTile(KernelBuilder &b, bool onTensorCores,
   int64_t pitch = getPitch(onTensorCores, depth);
   left = b.shared(0, {heads, pitch}, element);
   int64_t begin = heads * pitch * getElementBytes(onTensorCores);
-  right = isTransposed
-              ? b.shared(begin, {depth, getPitch(onTensorCores, columns)},
-                         element)
-              : b.shared(begin, {columns, pitch}, element);
+  right =
+      isTransposed
+          ? b.shared(begin, {depth, getPitch(onTensorCores, columns)}, element)
+          : b.shared(begin, {columns, pitch}, element);
 }
 
 void AttentionTile::store(Value values, Value operand, Value row, Value at) {
@@ -76,8 +76,7 @@ SmallVector<Value> AttentionTile::multiply(Value headCount,
   return SmallVector<Value>(ifOp.getResults());
 }
 
-SmallVector<Value>
-AttentionTile::multiplyOnTensorCores(ArrayRef<Value> sums) {
+SmallVector<Value> AttentionTile::multiplyOnTensorCores(ArrayRef<Value> sums) {
   Value octet = b.rem(lane, 8), half = b.rem(b.div(lane, 8), 2);
   Value quarter = b.div(lane, 16);
   SmallVector<Value> next(sums);
@@ -93,9 +92,8 @@ AttentionTile::multiplyOnTensorCores(ArrayRef<Value> sums) {
               : SmallVector<Value>{b.add(column, octet), b.add(term, k)};
       SmallVector<Value> pairs = loadFragment(b, right, at, isTransposed);
       for (int64_t i = 0; i < 2; ++i) {
-        MutableArrayRef<Value> part =
-            MutableArrayRef(next).slice((first / kN + i) * kSumsOfFragment,
-                                        kSumsOfFragment);
+        MutableArrayRef<Value> part = MutableArrayRef(next).slice(
+            (first / kN + i) * kSumsOfFragment, kSumsOfFragment);
         llvm::copy(multiplyAdd(b, rows, ArrayRef(pairs).slice(2 * i, 2), part),
                    part.begin());
       }
@@ -105,39 +103,41 @@ AttentionTile::multiplyOnTensorCores(ArrayRef<Value> sums) {
 }
 
 SmallVector<Value> AttentionTile::multiplyByFMA(ArrayRef<Value> sums) {
-  Value head = b.add(b.mul(warp, kM), b.div(lane, 4));
+  Value heads[] = {getHead(0), getHead(1)};
   Value firstColumn = b.mul(b.rem(lane, 4), 2);
-  return b.loop(
-      b.index(0), b.index(depth), 1, sums,
-      [&](Value k, ArrayRef<Value> carried) {
-        Value rows[] = {b.load(left, {head, k}),
-                        b.load(left, {b.add(head, kM / 2), k})};
-        SmallVector<Value> next;
-        for (int64_t first = 0; first < columns; first += kN) {
-          Value pair[2];
-          for (int64_t i = 0; i < 2; ++i) {
-            Value column = b.add(firstColumn, first + i);
-            pair[i] = isTransposed ? b.load(right, {k, column})
-                                   : b.load(right, {column, k});
-          }
-          for (Value row : rows)
-            for (Value column : pair)
-              next.push_back(b.fma(row, column, carried[next.size()]));
-        }
-        return next;
-      });
+  return b.loop(b.index(0), b.index(depth), 1, sums,
+                [&](Value k, ArrayRef<Value> carried) {
+                  Value rows[] = {b.load(left, {heads[0], k}),
+                                  b.load(left, {heads[1], k})};
+                  SmallVector<Value> next;
+                  for (int64_t first = 0; first < columns; first += kN) {
+                    Value pair[2];
+                    for (int64_t i = 0; i < 2; ++i) {
+                      Value column = b.add(firstColumn, first + i);
+                      pair[i] = isTransposed ? b.load(right, {k, column})
+                                             : b.load(right, {column, k});
+                    }
+                    for (Value row : rows)
+                      for (Value column : pair)
+                        next.push_back(
+                            b.fma(row, column, carried[next.size()]));
+                  }
+                  return next;
+                });
+}
+
+Value AttentionTile::getHead(int64_t number) {
+  return b.add(b.add(b.mul(warp, kM), b.div(lane, 4)), number * kM / 2);
 }
 
 void AttentionTile::forSums(
     ArrayRef<Value> sums,
-    function_ref<void(Value head, Value column, Value both)> body) {
-  Value head = b.add(b.mul(warp, kM), b.div(lane, 4));
+    function_ref<void(int64_t number, Value column, Value both)> body) {
   Value column = b.mul(b.rem(lane, 4), 2);
   for (int64_t i = 0; i < int64_t(sums.size()); i += 2) {
     Value both = vector::FromElementsOp::create(
         b, VectorType::get(2, b.getF32Type()), sums.slice(i, 2));
-    bool isSecond = i % kSumsOfFragment != 0;
-    body(b.add(head, isSecond ? kM / 2 : 0),
-         b.add(column, i / kSumsOfFragment * kN), both);
+    body(i % kSumsOfFragment / 2, b.add(column, i / kSumsOfFragment * kN),
+         both);
   }
 }

@@ -34,9 +34,12 @@ public:
   /// Adds the terms that are in the tile, from the first to the last; heads
   /// from the first multiple of kM behind `headCount` on are left out.
   SmallVector<Value> multiply(Value headCount, ArrayRef<Value> sums);
-  /// Visits the sums of this thread, two adjacent columns of a head at a time.
-  void forSums(ArrayRef<Value> sums,
-               function_ref<void(Value head, Value column, Value both)> body);
+  /// This thread has sums of two heads, `number` 0 and 1.
+  Value getHead(int64_t number);
+  /// Visits them, two adjacent columns at a time.
+  void
+  forSums(ArrayRef<Value> sums,
+          function_ref<void(int64_t number, Value column, Value both)> body);
 
 private:
   static int64_t getPitch(bool onTensorCores, int64_t width) {

@@ -19,9 +19,9 @@ static constexpr int64_t kKeys = 32, kFeatures = KeyLoader::width;
 static constexpr int64_t kDepth = AttentionTile::depth;
 
 SmallVector<Value *> AttentionKeys::list() {
-  SmallVector<Value *> all = {&kv,           &ringPayload, &first,
-                              &windowCount,  &callPosition, &callRow,
-                              &layerRow,     &slots,        &row};
+  SmallVector<Value *> all = {&kv,          &ringPayload,  &first,
+                              &windowCount, &callPosition, &callRow,
+                              &layerRow,    &slots,        &row};
   if (ringScales)
     all.push_back(&ringScales);
   if (selection)
@@ -144,9 +144,9 @@ static void loadHeads(KernelBuilder &b, AttentionTile &tile, Value matrix,
            Value head = b.div(number, units);
            Value at = b.mul(b.rem(number, units), unit);
            Value term = b.add(begin, at);
-           Value isThere = arith::AndIOp::create(
-               b, b.cmp(Cmp::slt, head, group.count),
-               b.cmp(Cmp::slt, term, terms));
+           Value isThere =
+               arith::AndIOp::create(b, b.cmp(Cmp::slt, head, group.count),
+                                     b.cmp(Cmp::slt, term, terms));
            b.when(
                isThere,
                [&] {
@@ -198,7 +198,8 @@ void BlockAttention::emitScores(KernelBuilder &b, const AttentionKeys &keys,
       float scale =
           static_cast<float>(1.0 / std::sqrt(static_cast<double>(dim)));
       constexpr float hidden = -std::numeric_limits<float>::infinity();
-      tile.forSums(sums, [&](Value head, Value column, Value both) {
+      tile.forSums(sums, [&](int64_t number, Value column, Value both) {
+        Value head = tile.getHead(number);
         b.when(b.cmp(Cmp::slt, head, group.count), [&] {
           SmallVector<Value> masks;
           for (int64_t i = 0; i < 2; ++i)
@@ -217,21 +218,21 @@ void BlockAttention::emitScores(KernelBuilder &b, const AttentionKeys &keys,
     b.when(b.cmp(Cmp::slt, begin, roundUp(b, end, kDepth)), [&] {
       loader.find(begin, end, firstColumn);
       b.barrier();
-      storeScores(b.loop(
-          b.index(0), b.index(dim), kDepth, tile.getZeros(),
-          [&](Value feature, ArrayRef<Value> carried) {
-            loadHeads(b, tile, query, keys.row, group, b.index(dim), feature,
-                      b.index(dim));
-            loader.load(tile, feature);
-            b.barrier();
-            SmallVector<Value> next = tile.multiply(group.count, carried);
-            b.barrier();
-            return next;
-          }));
+      storeScores(b.loop(b.index(0), b.index(dim), kDepth, tile.getZeros(),
+                         [&](Value feature, ArrayRef<Value> carried) {
+                           loadHeads(b, tile, query, keys.row, group,
+                                     b.index(dim), feature, b.index(dim));
+                           loader.load(tile, feature);
+                           b.barrier();
+                           SmallVector<Value> next =
+                               tile.multiply(group.count, carried);
+                           b.barrier();
+                           return next;
+                         }));
     });
   };
-  callFunction(b, "scores", keys,
-               {item, b.index(pitch), query, scores, bounds}, emit);
+  callFunction(b, "scores", keys, {item, b.index(pitch), query, scores, bounds},
+               emit);
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,29 +249,27 @@ void BlockAttention::emitSoftmax(KernelBuilder &b, Value row, Value head,
   Value count = b.toIndex(b.load(bounds, {row, b.index(1)}));
   Value first = b.mul(head, pitch);
   auto overKeys = [&](Value initial, function_ref<Value(Value, Value)> body) {
-    return b.loop(b.mul(b.thread(), lanes), roundUp(b, count, kDepth),
-                  kWarp * lanes, {initial},
-                  [&](Value t, ArrayRef<Value> carried) {
-                    return SmallVector<Value>{
-                        body(b.add(first, t), carried[0])};
-                  })[0];
+    return b.loop(
+        b.mul(b.thread(), lanes), roundUp(b, count, kDepth), kWarp * lanes,
+        {initial}, [&](Value t, ArrayRef<Value> carried) {
+          return SmallVector<Value>{body(b.add(first, t), carried[0])};
+        })[0];
   };
   auto loadScores = [&](Value at) {
     return b.loadVector(scores, {row, at}, lanes, llvm::Align(lanes * 4));
   };
-  Value top = b.maxThreads(b.reduceMax(
-      overKeys(b.f32(lowest, lanes), [&](Value at, Value carried) {
+  Value top = b.maxThreads(
+      b.reduceMax(overKeys(b.f32(lowest, lanes), [&](Value at, Value carried) {
         return b.maxf(loadScores(at), carried);
       })));
-  Value sum = b.sumThreads(b.reduceAdd(
-      overKeys(b.f32(0.0f, lanes), [&](Value at, Value carried) {
+  Value sum = b.sumThreads(
+      b.reduceAdd(overKeys(b.f32(0.0f, lanes), [&](Value at, Value carried) {
         Value e = b.exp(b.subf(loadScores(at), b.splat(top, lanes)));
         Value p = roundProbabilities ? b.round(e) : e;
         if (onTensorCores)
           p = toBF16(b, p);
-        int64_t bytes = getElementTypeOrSelf(p.getType())
-                            .getIntOrFloatBitWidth() /
-                        8;
+        int64_t bytes =
+            getElementTypeOrSelf(p.getType()).getIntOrFloatBitWidth() / 8;
         b.storeVector(p, probabilities, {row, at}, llvm::Align(lanes * bytes));
         return b.addf(carried, e);
       })));
@@ -302,28 +301,34 @@ void BlockAttention::emitValues(KernelBuilder &b, const AttentionKeys &keys,
     int64_t slices = llvm::divideCeil(dim, kFeatures);
     HeadGroup group(b, b.div(item, slices), heads);
     Value firstFeature = b.mul(b.rem(item, slices), kFeatures);
-    SmallVector<Value> sums = b.loop(
-        b.index(0), end, kDepth, tile.getZeros(),
-        [&](Value begin, ArrayRef<Value> carried) {
-          // The tile of the keys before is free.
-          b.barrier();
-          loader.find(begin, end, firstColumn);
-          loadHeads(b, tile, probabilities, keys.row, group, pitch, begin,
-                    pitch);
-          b.barrier();
-          loader.load(tile, firstFeature);
-          b.barrier();
-          return tile.multiply(group.count, carried);
-        });
-    tile.forSums(sums, [&](Value head, Value column, Value both) {
+    SmallVector<Value> sums =
+        b.loop(b.index(0), end, kDepth, tile.getZeros(),
+               [&](Value begin, ArrayRef<Value> carried) {
+                 // The tile of the keys before is free.
+                 b.barrier();
+                 loader.find(begin, end, firstColumn);
+                 loadHeads(b, tile, probabilities, keys.row, group, pitch,
+                           begin, pitch);
+                 b.barrier();
+                 loader.load(tile, firstFeature);
+                 b.barrier();
+                 return tile.multiply(group.count, carried);
+               });
+    SmallVector<Value> divisors;
+    for (int64_t number : {0, 1}) {
+      Value head =
+          b.min(b.add(group.first, tile.getHead(number)), b.index(heads - 1));
+      divisors.push_back(b.splat(b.load(denominators, {keys.row, head}), 2));
+    }
+    tile.forSums(sums, [&](int64_t number, Value column, Value both) {
+      Value head = tile.getHead(number);
       Value feature = b.add(firstFeature, column);
       Value isThere =
           arith::AndIOp::create(b, b.cmp(Cmp::slt, head, group.count),
                                 b.cmp(Cmp::slt, feature, b.index(dim)));
       b.when(isThere, [&] {
         Value of = b.add(group.first, head);
-        Value divisor = b.splat(b.load(denominators, {keys.row, of}), 2);
-        b.storeVector(b.divf(both, divisor), result,
+        b.storeVector(b.divf(both, divisors[number]), result,
                       {keys.row, b.add(b.mul(of, dim), feature)},
                       llvm::Align(8));
       });

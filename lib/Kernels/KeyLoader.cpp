@@ -39,18 +39,19 @@ int64_t KeyLoader::getSharedBytes(int64_t count) {
 std::pair<Value, Value> KeyLoader::findSelected() {
   Value columns = memref::DimOp::create(b, keys.selection, 1);
   Value thread = b.thread();
-  SmallVector<Value> own = b.loop(
-      thread, columns, kThreads, {b.toI32(columns), b.i32(0)},
-      [&](Value column, ArrayRef<Value> carried) {
-        Value isSelected = b.cmp(
-            Cmp::sge, b.load(keys.selection, {keys.row, column}), b.i32(0));
-        Value number = b.toI32(column);
-        return SmallVector<Value>{
-            b.select(isSelected, b.min(carried[0], number), carried[0]),
-            b.select(isSelected, b.add(number, 1), carried[1])};
-      });
+  SmallVector<Value> own =
+      b.loop(thread, columns, kThreads, {b.toI32(columns), b.i32(0)},
+             [&](Value column, ArrayRef<Value> carried) {
+               Value isSelected =
+                   b.cmp(Cmp::sge, b.load(keys.selection, {keys.row, column}),
+                         b.i32(0));
+               Value number = b.toI32(column);
+               return SmallVector<Value>{
+                   b.select(isSelected, b.min(carried[0], number), carried[0]),
+                   b.select(isSelected, b.add(number, 1), carried[1])};
+             });
   constexpr NVVM::ReduxKind kinds[] = {NVVM::ReduxKind::MIN,
-                                           NVVM::ReduxKind::MAX};
+                                       NVVM::ReduxKind::MAX};
   for (int64_t i = 0; i < 2; ++i)
     own[i] =
         NVVM::ReduxOp::create(b, b.getI32Type(), own[i], kinds[i], b.i32(-1));
@@ -142,7 +143,9 @@ void KeyLoader::load(AttentionTile &tile, Value firstFeature) {
        isGlobalPacked = global && global.hasScale();
   forUnits(floats, firstFeature,
            [&](Value slot, Value at, Value feature, Value source, Value row) {
-             auto put = [&](Value values) { tile.storeRight(values, slot, at); };
+             auto put = [&](Value values) {
+               tile.storeRight(values, slot, at);
+             };
              auto putFrom = [&](Value matrix) {
                put(b.loadVector(matrix, {row, feature}, floats,
                                 llvm::Align(floats * sizeof(float))));
@@ -156,21 +159,20 @@ void KeyLoader::load(AttentionTile &tile, Value firstFeature) {
            });
   if (!isRingPacked && !isGlobalPacked)
     return;
-  forUnits(packed, firstFeature,
-           [&](Value slot, Value at, Value feature, Value source, Value row) {
-             auto putFrom = [&](FormatAttr format, Value payload,
-                                Value scales) {
-               tile.storeRight(b.decodePart(format, payload, scales, row,
-                                            feature, packed),
-                               slot, at);
-             };
-             if (isRingPacked)
-               whenFrom(source, Ring, [&] {
-                 putFrom(ring, keys.ringPayload, keys.ringScales);
-               });
-             if (isGlobalPacked)
-               whenFrom(source, Global, [&] {
-                 putFrom(global, keys.globalPayload, keys.globalScales);
-               });
-           });
+  forUnits(
+      packed, firstFeature,
+      [&](Value slot, Value at, Value feature, Value source, Value row) {
+        auto putFrom = [&](FormatAttr format, Value payload, Value scales) {
+          tile.storeRight(
+              b.decodePart(format, payload, scales, row, feature, packed), slot,
+              at);
+        };
+        if (isRingPacked)
+          whenFrom(source, Ring,
+                   [&] { putFrom(ring, keys.ringPayload, keys.ringScales); });
+        if (isGlobalPacked)
+          whenFrom(source, Global, [&] {
+            putFrom(global, keys.globalPayload, keys.globalScales);
+          });
+      });
 }

@@ -1,4 +1,5 @@
-//===- KeyLoader.h - Keys of an attention on their way to a tile -*- C++ -*-===//
+//===- KeyLoader.h - Keys of an attention on their way to a tile -*- C++
+//-*-===//
 
 #ifndef DSFLASH_LIB_KERNELS_KEYLOADER_H
 #define DSFLASH_LIB_KERNELS_KEYLOADER_H

@@ -50,8 +50,7 @@ void ProductOperands::callFunction(
     values.push_back(*operand);
   callShared(b, name, values, [&](KernelBuilder &body, ValueRange arguments) {
     ProductOperands inside = *this;
-    for (auto [operand, argument] :
-         llvm::zip_equal(inside.list(), arguments))
+    for (auto [operand, argument] : llvm::zip_equal(inside.list(), arguments))
       *operand = argument;
     emitBody(body, inside);
   });

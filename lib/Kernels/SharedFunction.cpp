@@ -22,8 +22,8 @@ void mlir::dsflash::callShared(
       b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   auto function = module.lookupSymbol<func::FuncOp>(name);
   if (!function) {
-    function = func::FuncOp::create(
-        b.getLoc(), name, b.getFunctionType(operands.getTypes(), {}));
+    function = func::FuncOp::create(b.getLoc(), name,
+                                    b.getFunctionType(operands.getTypes(), {}));
     function.setPrivate();
     function->setAttr(kernelAttrName, b.getUnitAttr());
     module.push_back(function);

@@ -311,9 +311,9 @@ SmallVector<Value> TensorEmitter::multiply(Value stage, ArrayRef<Value> sums) {
   for (int64_t k = 0; k < depth; ++k) {
     Value output = b.add(firstOfWarp, b.add(b.mul(quarter, kN), octet));
     Value column = b.add(b.mul(half, 8), k * kK);
-    outputs.push_back(shape.isStored
-                          ? loadFragment(b, copiedWeight, {stage, output, column})
-                          : loadFragment(b, weight, {output, column}));
+    outputs.push_back(
+        shape.isStored ? loadFragment(b, copiedWeight, {stage, output, column})
+                       : loadFragment(b, weight, {output, column}));
   }
   Value isUsed = b.cmp(Cmp::sle, b.add(firstOutput, firstOfWarp), lastOutput);
   SmallVector<Value> next;

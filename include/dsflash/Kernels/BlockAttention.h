@@ -18,12 +18,12 @@ namespace mlir::dsflash {
 /// The keys of one row of a call: positions `first` and on, then the selected
 /// rows of the global KV.
 struct AttentionKeys {
-  Value kv;                       // [rows, dim] of the call
-  Value ringPayload, ringScales;  // of the sequence; no scales for f32
-  Value first, windowCount;       // of the positions
-  Value callPosition, callRow;    // where the sequence begins in the call
-  Value layerRow, slots;          // of the ring
-  Value row;                      // of the call
+  Value kv;                      // [rows, dim] of the call
+  Value ringPayload, ringScales; // of the sequence; no scales for f32
+  Value first, windowCount;      // of the positions
+  Value callPosition, callRow;   // where the sequence begins in the call
+  Value layerRow, slots;         // of the ring
+  Value row;                     // of the call
   // Null where there are none.
   Value globalPayload, globalScales;
   Value selection; // [rows, k]; below 0 there is none

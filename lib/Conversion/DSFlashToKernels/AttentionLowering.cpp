@@ -422,7 +422,8 @@ void mlir::dsflash::lowerOp(Lowering &l, DraftAttentionOp op) {
           b.when(
               b.cmp(Cmp::slt, t, ringCount),
               [&] {
-                Value at = getRingRow(b, window, ins[Layer], b.add(seen.first, t));
+                Value at =
+                    getRingRow(b, window, ins[Layer], b.add(seen.first, t));
                 attention.take(ring, at, slot);
               },
               [&] {

@@ -99,18 +99,18 @@ static Value lowerByBlocks(Lowering &l, StringRef name, const AttentionOp &op,
               emit) {
         SmallVector<Value> ins(keyOperands);
         llvm::append_range(ins, others);
-        return l.dispatch(
-            (name + "_" + part).str(), l.times(n, items), ins, outs,
-            [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
-                ValueRange outs) {
-              b.loop(begin, end, [&](Value item) {
-                AttentionKeys keys =
-                    getKeys(b, b.div(item, items), ins, op, find);
-                emit(b, keys, b.rem(item, items), ins.drop_front(keyCount),
-                     outs);
-              });
-            },
-            /*writesState=*/false, block);
+        return l.dispatch((name + "_" + part).str(), l.times(n, items), ins,
+                          outs,
+                          [&](KernelBuilder &b, Value begin, Value end,
+                              ValueRange ins, ValueRange outs) {
+                            b.loop(begin, end, [&](Value item) {
+                              AttentionKeys keys =
+                                  getKeys(b, b.div(item, items), ins, op, find);
+                              emit(b, keys, b.rem(item, items),
+                                   ins.drop_front(keyCount), outs);
+                            });
+                          },
+                          /*writesState=*/false, block);
       };
 
   int64_t columns = op.heads * attention.getPitch();
@@ -139,15 +139,14 @@ static Value lowerByBlocks(Lowering &l, StringRef name, const AttentionOp &op,
         });
       },
       /*writesState=*/false, attention.getSoftmaxBlock(context));
-  return dispatch("values", attention.getValueItems(),
-                  {weighed[0], weighed[1], scored[1]},
-                  l.empty(op.query.getType(), n),
-                  attention.getValueBlock(context),
-                  [&](KernelBuilder &b, const AttentionKeys &keys, Value item,
-                      ValueRange others, ValueRange outs) {
-                    attention.emitValues(b, keys, item, others[0], others[1],
-                                         others[2], outs[0]);
-                  })[0];
+  return dispatch(
+      "values", attention.getValueItems(), {weighed[0], weighed[1], scored[1]},
+      l.empty(op.query.getType(), n), attention.getValueBlock(context),
+      [&](KernelBuilder &b, const AttentionKeys &keys, Value item,
+          ValueRange others, ValueRange outs) {
+        attention.emitValues(b, keys, item, others[0], others[1], others[2],
+                             outs[0]);
+      })[0];
 }
 
 Value mlir::dsflash::lowerByBlocks(Lowering &l, CSA2Op op) {
@@ -165,12 +164,12 @@ Value mlir::dsflash::lowerByBlocks(Lowering &l, DraftAttentionOp op) {
   if (!most)
     return {};
   int64_t mostPositions = op.getSlidingWindow() + *most;
-  return ::lowerByBlocks(
-      l, "draft_attention", AttentionOp(op, mostPositions),
-      [&](KernelBuilder &b, const CallRow &row) {
-        SeenPositions seen = getSeenPositions(b, row, op);
-        // Memory is what the block's declared rows need.
-        seen.count = b.min(seen.count, b.index(mostPositions));
-        return seen;
-      });
+  return ::lowerByBlocks(l, "draft_attention", AttentionOp(op, mostPositions),
+                         [&](KernelBuilder &b, const CallRow &row) {
+                           SeenPositions seen = getSeenPositions(b, row, op);
+                           // Memory is what the block's declared rows need.
+                           seen.count =
+                               b.min(seen.count, b.index(mostPositions));
+                           return seen;
+                         });
 }

@@ -1,4 +1,5 @@
-//===- BlockAttentionLowering.h - Attention by blocks of threads -*- C++ -*-===//
+//===- BlockAttentionLowering.h - Attention by blocks of threads -*- C++
+//-*-===//
 
 #ifndef DSFLASH_LIB_CONVERSION_DSFLASHTOKERNELS_BLOCKATTENTIONLOWERING_H
 #define DSFLASH_LIB_CONVERSION_DSFLASHTOKERNELS_BLOCKATTENTIONLOWERING_H
