@@ -468,7 +468,8 @@ func::FuncOp LayerBuilder::draftLayer() {
   Value context = DraftAttentionOp::create(
       b, q.getType(), q, kv, arguments[7], ringOf(b, arguments[0]), sink,
       a.rows.sequence, a.rows.position, a.rows.extents, c.num_attention_heads,
-      c.sliding_window, /*round_probabilities=*/true);
+      c.sliding_window, /*round_probabilities=*/true,
+      b.getI64IntegerAttr(c.dspark_block_size));
   stream = expand(outputProjection(a, context), stream, mixes, "attn");
   auto [streamAfter, preAfter] =
       experts(a.family, /*probes=*/false, c.experts(layer),

@@ -210,23 +210,32 @@ Value KernelBuilder::thread() {
 
 void KernelBuilder::barrier() { NVVM::Barrier0Op::create(*this); }
 
-Value KernelBuilder::sumThreads(Value value) {
+Value KernelBuilder::reduceThreads(Value value,
+                                   function_ref<Value(Value, Value)> combine) {
   if (threads == 1)
     return value;
-  Value sums = shared(/*offset=*/0, {threads}, value.getType());
+  Value parts = shared(/*offset=*/0, {threads}, value.getType());
   Value number = thread();
-  store(value, sums, {number});
+  store(value, parts, {number});
   barrier();
   for (int64_t half = threads / 2; half > 0; half /= 2) {
     when(cmp(arith::CmpIPredicate::slt, number, index(half)), [&] {
-      Value other = load(sums, {add(number, half)});
-      store(addf(load(sums, {number}), other), sums, {number});
+      Value other = load(parts, {add(number, half)});
+      store(combine(load(parts, {number}), other), parts, {number});
     });
     barrier();
   }
-  Value sum = load(sums, {index(0)});
+  Value result = load(parts, {index(0)});
   barrier();
-  return sum;
+  return result;
+}
+
+Value KernelBuilder::sumThreads(Value value) {
+  return reduceThreads(value, [&](Value a, Value b) { return addf(a, b); });
+}
+
+Value KernelBuilder::maxThreads(Value value) {
+  return reduceThreads(value, [&](Value a, Value b) { return maxf(a, b); });
 }
 
 /// All shared memory of a block; a launch says how much that is.

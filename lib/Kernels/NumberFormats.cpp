@@ -281,6 +281,21 @@ void KernelBuilder::decodeRow(FormatAttr format, Value payload, Value scales,
   });
 }
 
+Value KernelBuilder::decodePart(FormatAttr format, Value payload, Value scales,
+                                Value row, Value column, int64_t count) {
+  Value scaleRow = div(row, format.getBlockRows());
+  Value block = div(column, format.getBlockColumns());
+  Value scale = decodeScale(load(scales, {scaleRow, block}), format);
+  int64_t bytes = format.getPayloadBytes(count), perByte = count / bytes;
+  Value codes = loadVector(payload, {row, div(column, perByte)}, bytes,
+                           llvm::Align(bytes));
+  if (format.getElement() == Element::E4M3)
+    return mulf(decodeE4M3(codes), splat(scale, count));
+  Value bits = widen(codes);
+  return vector::InterleaveOp::create(*this, decodeE2M1(bits, scale),
+                                      decodeE2M1(shiftRight(bits, 4), scale));
+}
+
 void KernelBuilder::encodeRow(FormatAttr format, Value values, Value valueRow,
                               Value payload, Value scales, Value row) {
   int64_t dim = lastExtent(values);

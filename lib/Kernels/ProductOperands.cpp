@@ -1,20 +1,10 @@
 //===- ProductOperands.cpp - Arguments of a product's function ------------===//
 
 #include "ProductOperands.h"
-#include "dsflash/Transforms/AttributeNames.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "SharedFunction.h"
 
 using namespace mlir;
 using namespace mlir::dsflash;
-
-/// A matrix of unknown extents.
-static Value forgetExtents(KernelBuilder &b, Value matrix) {
-  auto type = cast<MemRefType>(matrix.getType());
-  SmallVector<int64_t> extents(type.getRank(), ShapedType::kDynamic);
-  return memref::CastOp::create(
-      b, MemRefType::get(extents, type.getElementType()), matrix);
-}
 
 ProductOperands::ProductOperands(KernelBuilder &b, Value begin, Value end,
                                  const ProductRows &rows, Value input,
@@ -58,26 +48,12 @@ void ProductOperands::callFunction(
   SmallVector<Value> values;
   for (Value *operand : list())
     values.push_back(*operand);
-  auto module =
-      b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  auto function = module.lookupSymbol<func::FuncOp>(name);
-  if (!function) {
-    function = func::FuncOp::create(
-        b.getLoc(), name, b.getFunctionType(ValueRange(values).getTypes(), {}));
-    function.setPrivate();
-    function->setAttr(kernelAttrName, b.getUnitAttr());
-    module.push_back(function);
-    Block *entry = function.addEntryBlock();
-    ProductOperands arguments = *this;
-    for (auto [operand, argument] :
-         llvm::zip_equal(arguments.list(), entry->getArguments()))
+  callShared(b, name, values, [&](KernelBuilder &body, ValueRange arguments) {
+    ProductOperands inside = *this;
+    for (auto [operand, argument] : llvm::zip_equal(inside.list(), arguments))
       *operand = argument;
-    KernelBuilder body(b.getLoc(), b.getContext(), b.getMaxLanes());
-    body.setInsertionPointToStart(entry);
-    emitBody(body, arguments);
-    func::ReturnOp::create(body);
-  }
-  func::CallOp::create(b, function, values);
+    emitBody(body, inside);
+  });
 }
 
 std::string mlir::dsflash::describeProduct(FormatAttr format) {

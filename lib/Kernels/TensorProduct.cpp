@@ -10,6 +10,7 @@
 
 #include "dsflash/Kernels/TensorProduct.h"
 #include "ProductOperands.h"
+#include "TensorCores.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
@@ -24,13 +25,9 @@ namespace {
 
 using Cmp = arith::CmpIPredicate;
 
-constexpr int64_t kWarp = 32;
 constexpr int64_t kCopyBytes = 16; // of one thread
-/// The shape of mma.sync, and outputs of a warp: two of its n.
-constexpr int64_t kM = 16, kN = 8, kK = 16, kWarpOutputs = 2 * kN;
-constexpr int64_t kSumsOfTile = 8; // of a thread, of kM x kWarpOutputs
-/// bf16 values behind a row.
-constexpr int64_t kPadding = 8;
+constexpr int64_t kWarpOutputs = 2 * kN;
+constexpr int64_t kSumsOfTile = 2 * kSumsOfFragment; // of kM x kWarpOutputs
 /// Activations and weights that a thread decodes at a time.
 constexpr int64_t kInputUnit = 4, kWeightUnit = 8;
 
@@ -115,7 +112,6 @@ private:
   void startStep(Value step);
   void decodeStep(Value step);
   void decodeWeight(Value stage, Value column);
-  SmallVector<Value> loadFragment(Value tile, ArrayRef<Value> at);
   SmallVector<Value> multiply(Value stage, ArrayRef<Value> sums);
   void storeSums(ArrayRef<Value> sums);
 
@@ -255,12 +251,6 @@ void TensorEmitter::startStep(Value step) {
   NVVM::CpAsyncCommitGroupOp::create(b);
 }
 
-/// To bf16, of values that are exact in it.
-static Value toBF16(KernelBuilder &b, Value values) {
-  auto type = cast<VectorType>(values.getType());
-  return LLVM::FPTruncOp::create(b, type.clone(b.getBF16Type()), values);
-}
-
 /// Brings what was copied for a step to bf16.
 void TensorEmitter::decodeStep(Value step) {
   Value stage = b.rem(step, shape.stages);
@@ -310,38 +300,6 @@ void TensorEmitter::decodeWeight(Value stage, Value column) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Four 8x8 matrices, whose rows the lanes name, as registers of mma.sync.
-SmallVector<Value> TensorEmitter::loadFragment(Value tile, ArrayRef<Value> at) {
-  constexpr int32_t matrices = 4;
-  auto type = VectorType::get({matrices, 2}, b.getBF16Type());
-  Value loaded = nvgpu::LdMatrixOp::create(b, type, tile, at,
-                                           /*transpose=*/false, matrices);
-  SmallVector<Value> registers;
-  for (int64_t i = 0; i < matrices; ++i) {
-    Value pair = vector::ExtractOp::create(b, loaded, i);
-    Value bits =
-        vector::BitCastOp::create(b, VectorType::get(1, b.getI32Type()), pair);
-    registers.push_back(vector::ExtractOp::create(b, bits, int64_t(0)));
-  }
-  return registers;
-}
-
-static SmallVector<Value> multiplyAdd(KernelBuilder &b, ArrayRef<Value> rows,
-                                      ArrayRef<Value> outputs,
-                                      ArrayRef<Value> sums) {
-  using namespace NVVM;
-  SmallVector<Type> types(sums.size(), b.getF32Type());
-  Value result =
-      MmaOp::create(b, LLVM::LLVMStructType::getLiteral(b.getContext(), types),
-                    rows, outputs, sums, {kM, kN, kK}, std::nullopt,
-                    std::nullopt, std::array{MMATypes::bf16, MMATypes::bf16},
-                    std::array{MMALayout::row, MMALayout::col});
-  SmallVector<Value> next;
-  for (int64_t i = 0; i < int64_t(sums.size()); ++i)
-    next.push_back(LLVM::ExtractValueOp::create(b, result, i));
-  return next;
-}
-
 /// Adds the products of a step's columns, 16 at a time. Rows and outputs that
 /// are not there are left out.
 SmallVector<Value> TensorEmitter::multiply(Value stage, ArrayRef<Value> sums) {
@@ -353,9 +311,9 @@ SmallVector<Value> TensorEmitter::multiply(Value stage, ArrayRef<Value> sums) {
   for (int64_t k = 0; k < depth; ++k) {
     Value output = b.add(firstOfWarp, b.add(b.mul(quarter, kN), octet));
     Value column = b.add(b.mul(half, 8), k * kK);
-    outputs.push_back(shape.isStored
-                          ? loadFragment(copiedWeight, {stage, output, column})
-                          : loadFragment(weight, {output, column}));
+    outputs.push_back(
+        shape.isStored ? loadFragment(b, copiedWeight, {stage, output, column})
+                       : loadFragment(b, weight, {output, column}));
   }
   Value isUsed = b.cmp(Cmp::sle, b.add(firstOutput, firstOfWarp), lastOutput);
   SmallVector<Value> next;
@@ -373,7 +331,7 @@ SmallVector<Value> TensorEmitter::multiply(Value stage, ArrayRef<Value> sums) {
     for (int64_t k = 0; k < depth; ++k) {
       Value row = b.add(b.rem(lane, 16), first);
       Value column = b.add(b.mul(quarter, 8), k * kK);
-      SmallVector<Value> rows = loadFragment(input, {row, column});
+      SmallVector<Value> rows = loadFragment(b, input, {row, column});
       ArrayRef<Value> pair = outputs[k];
       low = multiplyAdd(b, rows, pair.take_front(2), low);
       high = multiplyAdd(b, rows, pair.take_back(2), high);

@@ -11,12 +11,15 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
 using namespace mlir;
 using namespace dsflash_test;
+
+extern "C" const dsf_device *dsf_device_open(const char *options);
 
 Floats dsflash_test::randomFloats(std::mt19937 &random, size_t count,
                                   float limit) {
@@ -50,7 +53,7 @@ unsigned char *State::plane(const std::string &name) {
 }
 
 namespace {
-std::string compile(const std::string &text) {
+std::string compile(const std::string &text, const std::string &device) {
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);
@@ -64,8 +67,11 @@ std::string compile(const std::string &text) {
   mlir::dsflash::LLVMPipelineOptions options;
   options.triple = target.getTriple().str();
   options.features = target.getFeatureList();
+  options.device = device;
+  mlir::dsflash::KernelsPipelineOptions kernels;
+  kernels.device = device;
   PassManager passes(&context);
-  mlir::dsflash::buildKernelsPipeline(passes, {});
+  mlir::dsflash::buildKernelsPipeline(passes, kernels);
   mlir::dsflash::buildLLVMPipeline(passes, options);
   if (!module || failed(passes.run(*module)))
     llvm::report_fatal_error("the model does not compile");
@@ -77,13 +83,87 @@ void runBackwards(void *user, dsf_task task, void *context, int64_t count) {
   for (int64_t end = count; end > 0; end -= piece)
     task(context, std::max<int64_t>(end - piece, 0), end);
 }
+
+int64_t getBytes(const dsf_tensor &tensor, const Rows &rows) {
+  int64_t count =
+      tensor.dim == DSF_DIM_SEQUENCES ? rows.sequences() : rows.size();
+  int64_t element = tensor.type == DSF_I64    ? 8
+                    : tensor.type == DSF_BF16 ? 2
+                                              : 4;
+  return count * tensor.row_elements * element;
+}
+
+/// Memory of a device during a run.
+class DeviceMemory {
+public:
+  explicit DeviceMemory(const dsf_device &device) : device(device) {}
+  ~DeviceMemory() {
+    for (const Copy &copy : copies)
+      check(device.release(device.user, copy.address));
+  }
+
+  /// A copy of `data`, which `bringBack` updates unless it is only read.
+  void *add(const char *name, void *data, int64_t bytes,
+            dsf_access access = DSF_READ) {
+    void *address = nullptr;
+    check(device.allocate(device.user, name, bytes, access, &address));
+    if (data)
+      check(device.copy(device.user, address, data, bytes));
+    copies.push_back({address, access == DSF_READ ? nullptr : data, bytes});
+    return address;
+  }
+  template <typename T> void *add(const char *name, std::vector<T> &data) {
+    return add(name, data.data(), int64_t(data.size() * sizeof(T)));
+  }
+  void bringBack() {
+    for (const Copy &copy : copies)
+      if (copy.data)
+        check(device.copy(device.user, copy.data, copy.address, copy.bytes));
+  }
+
+private:
+  struct Copy {
+    void *address, *data;
+    int64_t bytes;
+  };
+  static void check(const char *fault) { EXPECT_EQ(fault, nullptr) << fault; }
+
+  const dsf_device &device;
+  std::vector<Copy> copies;
+};
+
+struct LaunchContext {
+  const dsf_device &device;
+  const dsf_module &module;
+  void *call; // the device's
+};
+
+void launch(void *user, int32_t kernel, int64_t items, const void *arguments,
+            int64_t argumentBytes) {
+  auto &context = *static_cast<LaunchContext *>(user);
+  std::vector<char> own(static_cast<const char *>(arguments),
+                        static_cast<const char *>(arguments) + argumentBytes);
+  std::memcpy(own.data(), &context.call, sizeof(context.call));
+  const char *fault = context.device.launch(context.device.user,
+                                            &context.module.kernels[kernel],
+                                            items, own.data(), argumentBytes);
+  EXPECT_EQ(fault, nullptr) << fault;
+}
 } // namespace
 
-CompiledModel::CompiledModel(const std::string &text) {
+std::string dsflash_test::getTestedDevice() {
+  const char *device = std::getenv("DSFLASH_TEST_PTX");
+  return device ? device : "";
+}
+
+CompiledModel::CompiledModel(const std::string &text,
+                             const std::string &deviceName,
+                             const char *deviceOptions) {
   llvm::SmallString<64> path;
   if (llvm::sys::fs::createTemporaryFile("dsflash", "so", path))
     llvm::report_fatal_error("no temporary file");
-  llvm::cantFail(mlir::dsflash::emitSharedObject(compile(text), "test", path));
+  llvm::cantFail(
+      mlir::dsflash::emitSharedObject(compile(text, deviceName), "test", path));
   library = dlopen(path.c_str(), RTLD_NOW);
   llvm::sys::fs::remove(path);
   if (!library)
@@ -91,9 +171,19 @@ CompiledModel::CompiledModel(const std::string &text) {
   auto query = reinterpret_cast<dsf_module_query_function>(
       dlsym(library, DSF_MODULE_QUERY_SYMBOL));
   module = query();
+  if (deviceName.empty())
+    return;
+  device = dsf_device_open(deviceOptions);
+  const dsf_device_code *code = nullptr;
+  if (const char *fault = device->load(device->user, module, &code))
+    llvm::report_fatal_error(fault);
 }
 
-CompiledModel::~CompiledModel() { dlclose(library); }
+CompiledModel::~CompiledModel() {
+  if (device)
+    device->close(device->user);
+  dlclose(library);
+}
 
 void CompiledModel::run(const Rows &rows, std::vector<State *> states,
                         std::map<std::string, void *> tensors) {
@@ -110,6 +200,16 @@ void CompiledModel::run(const Rows &rows, std::vector<State *> states,
     ASSERT_NE(found, tensors.end()) << entry.tensors[i].name;
     buffers.push_back(found->second);
   }
+  if (device)
+    runOnDevice(rows, states, buffers);
+  else
+    runOnHost(rows, states, buffers);
+}
+
+void CompiledModel::runOnHost(const Rows &rows,
+                              const std::vector<State *> &states,
+                              const std::vector<void *> &buffers) {
+  const dsf_entry &entry = module->entries[0];
   std::vector<void *> addresses;
   for (State *state : states)
     addresses.push_back(state->data());
@@ -129,4 +229,43 @@ void CompiledModel::run(const Rows &rows, std::vector<State *> states,
                    reinterpret_cast<void *>(llvm::alignTo(start, alignment)),
                    {rows.size(), rows.sequences(), 0}};
   EXPECT_EQ(entry.function(&call), 0);
+}
+
+void CompiledModel::runOnDevice(const Rows &rows,
+                                const std::vector<State *> &states,
+                                const std::vector<void *> &buffers) {
+  const dsf_entry &entry = module->entries[0];
+  DeviceMemory memory(*device);
+  std::vector<void *> addresses, tensors, slots;
+  for (State *state : states)
+    addresses.push_back(memory.add("state", state->data(),
+                                   int64_t(state->size()), DSF_READ_WRITE));
+  for (int64_t i = 0; i < entry.tensor_count; ++i)
+    tensors.push_back(memory.add(entry.tensors[i].name, buffers[i],
+                                 getBytes(entry.tensors[i], rows),
+                                 dsf_access(entry.tensors[i].access)));
+  for (int64_t i = 0; i < module->weight_count; ++i) {
+    const dsf_weight &weight = module->weights[i];
+    // Tests have weights of f32.
+    ASSERT_EQ(weight.type, uint32_t(DSF_F32));
+    slots.push_back(memory.add(weight.tensor, const_cast<void *>(weights[i]),
+                               weight.rows * weight.columns * 4));
+  }
+  void *workspace = memory.add("workspace", nullptr,
+                               entry.workspace_row_bytes * rows.size() +
+                                   entry.workspace_fixed_bytes,
+                               DSF_READ_WRITE);
+  LaunchContext context{*device, *module, nullptr};
+  dsf_env env = {};
+  env.user = &context;
+  env.launch = launch;
+  dsf_call call = {&env,
+                   static_cast<const void **>(memory.add("weights", slots)),
+                   static_cast<void **>(memory.add("states", addresses)),
+                   tensors.data(),
+                   workspace,
+                   {rows.size(), rows.sequences(), 0}};
+  context.call = memory.add("call", &call, sizeof(call));
+  EXPECT_EQ(entry.function(&call), 0);
+  memory.bringBack();
 }

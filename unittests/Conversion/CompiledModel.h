@@ -3,6 +3,7 @@
 #ifndef DSFLASH_UNITTESTS_CONVERSION_COMPILEDMODEL_H
 #define DSFLASH_UNITTESTS_CONVERSION_COMPILEDMODEL_H
 
+#include "dsflash/ABI/DeviceABI.h"
 #include "dsflash/ABI/ModuleABI.h"
 #include <cstdint>
 #include <map>
@@ -39,16 +40,23 @@ public:
   }
   bool operator==(const State &other) const { return bytes == other.bytes; }
   void *data() { return bytes.data(); }
+  size_t size() const { return bytes.size(); }
 
 private:
   const dsf_module &module;
   std::vector<unsigned char> bytes;
 };
 
+/// The device whose kernels tests are to run, from DSFLASH_TEST_PTX
+/// ("nvptx:sm_80"), on the simt device with all checks; empty: the host.
+std::string getTestedDevice();
+
 /// A module with one entry @forward, from model IR to native code.
 class CompiledModel {
 public:
-  explicit CompiledModel(const std::string &text);
+  explicit CompiledModel(const std::string &text,
+                         const std::string &device = getTestedDevice(),
+                         const char *deviceOptions = "checks,reverse");
   ~CompiledModel();
 
   State makeState() const { return State(*module); }
@@ -62,9 +70,18 @@ public:
   void run(const Rows &rows, std::vector<State *> states,
            std::map<std::string, void *> tensors);
 
+  /// Of a device with counters: a JSON array of what each kernel did.
+  std::string getStatistics() const { return device->statistics(device->user); }
+
 private:
+  void runOnHost(const Rows &rows, const std::vector<State *> &states,
+                 const std::vector<void *> &buffers);
+  void runOnDevice(const Rows &rows, const std::vector<State *> &states,
+                   const std::vector<void *> &buffers);
+
   void *library = nullptr;
   const dsf_module *module = nullptr;
+  const dsf_device *device = nullptr; // null: the host
 };
 
 } // namespace dsflash_test

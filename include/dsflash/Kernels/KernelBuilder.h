@@ -105,9 +105,11 @@ public:
   Value thread();
   /// Waits for all threads of the block; what they wrote is visible then.
   void barrier();
-  /// The sum of a float of each thread of an item, in a fixed order; every
-  /// thread gets it. Uses getSumBytes of the block's shared memory.
+  /// The sum or maximum of a float of each thread of an item, in a fixed
+  /// order; every thread gets it. Uses getSumBytes of the block's shared
+  /// memory.
   Value sumThreads(Value value);
+  Value maxThreads(Value value);
   static int64_t getSumBytes(int64_t threads) {
     return threads * sizeof(double);
   }
@@ -197,6 +199,9 @@ public:
   /// Blocks of one scale lie along the columns; scale row = row / blockRows.
   void decodeRow(FormatAttr format, Value payload, Value scales, Value row,
                  Value out);
+  /// The `count` values of row `row` from `column` on, all of one block.
+  Value decodePart(FormatAttr format, Value payload, Value scales, Value row,
+                   Value column, int64_t count);
   /// Quantizes `dim` f32 of values[valueRow, 0..] in the format of a state and
   /// packs them into row `row`.
   void encodeRow(FormatAttr format, Value values, Value valueRow, Value payload,
@@ -211,6 +216,7 @@ private:
   /// Bits of a scalar or vector seen as `element`.
   Value bitcast(Value value, Type element);
   Value reduce(Value vector, function_ref<Value(Value, Value)> combine);
+  Value reduceThreads(Value value, function_ref<Value(Value, Value)> combine);
 
   int64_t maxLanes, threads;
 };

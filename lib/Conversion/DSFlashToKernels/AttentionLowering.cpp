@@ -1,7 +1,6 @@
 //===- AttentionLowering.cpp - CSA2 and draft attention -------------------===//
 
-#include "Lowering.h"
-#include "RowAccess.h"
+#include "BlockAttentionLowering.h"
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -341,18 +340,31 @@ static void lowerRingWrite(Lowering &l, Value kv, TypedValue<WindowType> window,
       /*writesState=*/true);
 }
 
-void mlir::dsflash::lowerOp(Lowering &l, CSA2Op op) {
-  WindowType window = op.getWindow().getType();
+SeenPositions mlir::dsflash::getSeenPositions(KernelBuilder &b,
+                                              const CallRow &row, CSA2Op op) {
   int64_t visible = op.getSlidingWindow();
-  Value result = lowerAttention(
+  Value first = b.max(b.add(row.position, 1 - visible),
+                      op.getWithinCall() ? row.firstPosition : b.index(0));
+  return {first, b.add(b.sub(row.position, first), 1)};
+}
+
+SeenPositions mlir::dsflash::getSeenPositions(KernelBuilder &b,
+                                              const CallRow &row,
+                                              DraftAttentionOp op) {
+  int64_t visible = op.getSlidingWindow();
+  Value ringCount = b.min(row.firstPosition, b.index(visible));
+  return {b.sub(row.firstPosition, ringCount), b.add(ringCount, row.rowCount)};
+}
+
+static Value lowerByThreads(Lowering &l, CSA2Op op) {
+  WindowType window = op.getWindow().getType();
+  return lowerAttention(
       l, "csa2", op,
       [&](KernelBuilder &b, AttentionEmitter &attention, const CallRow &row,
           ValueRange ins) {
         PackedRows ring(b, ins[Ring], row.sequence);
-        Value first =
-            b.max(b.add(row.position, 1 - visible),
-                  op.getWithinCall() ? row.firstPosition : b.index(0));
-        Value windowCount = b.add(b.sub(row.position, first), 1);
+        SeenPositions seen = getSeenPositions(b, row, op);
+        Value first = seen.first, windowCount = seen.count;
         auto fetchWindow = [&](Value t, Value slot) {
           Value position = b.add(first, t);
           b.when(
@@ -384,6 +396,12 @@ void mlir::dsflash::lowerOp(Lowering &l, CSA2Op op) {
         };
         attention.emit(b.add(windowCount, columns), fetch);
       });
+}
+
+void mlir::dsflash::lowerOp(Lowering &l, CSA2Op op) {
+  Value result = lowerByBlocks(l, op);
+  if (!result)
+    result = lowerByThreads(l, op);
   lowerRingWrite(l, op.getKv(), op.getWindow(), op.getLayer(), op.getSequence(),
                  op.getPosition(), op.getExtents());
   l.replace({result, op.getWindow()});
@@ -391,19 +409,21 @@ void mlir::dsflash::lowerOp(Lowering &l, CSA2Op op) {
 
 void mlir::dsflash::lowerOp(Lowering &l, DraftAttentionOp op) {
   WindowType window = op.getWindow().getType();
-  int64_t visible = op.getSlidingWindow();
+  if (Value result = lowerByBlocks(l, op))
+    return l.replace(result);
   l.replace(lowerAttention(
       l, "draft_attention", op,
       [&](KernelBuilder &b, AttentionEmitter &attention, const CallRow &row,
           ValueRange ins) {
         PackedRows ring(b, ins[Ring], row.sequence);
-        Value ringCount = b.min(row.firstPosition, b.index(visible));
-        Value first = b.sub(row.firstPosition, ringCount);
+        SeenPositions seen = getSeenPositions(b, row, op);
+        Value ringCount = b.sub(row.firstPosition, seen.first);
         auto fetch = [&](Value t, Value slot) {
           b.when(
               b.cmp(Cmp::slt, t, ringCount),
               [&] {
-                Value at = getRingRow(b, window, ins[Layer], b.add(first, t));
+                Value at =
+                    getRingRow(b, window, ins[Layer], b.add(seen.first, t));
                 attention.take(ring, at, slot);
               },
               [&] {
@@ -411,7 +431,7 @@ void mlir::dsflash::lowerOp(Lowering &l, DraftAttentionOp op) {
                 attention.take(ins[KV], at, slot);
               });
         };
-        attention.emit(b.add(ringCount, row.rowCount), fetch);
+        attention.emit(seen.count, fetch);
       }));
 }
 

@@ -31,13 +31,13 @@ void Lowering::findBF16Inputs() {
   if (numerics && numerics.getValue() != "reference")
     return;
   module.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op->getNumOperands() == 0)
-      return;
-    Operation *producer = op->getOperand(0).getDefiningOp();
-    while (isa_and_nonnull<GatherRowsOp, LastRowsOp, ProbeOp>(producer))
-      producer = producer->getOperand(0).getDefiningOp();
-    if (producer && roundsToBF16(producer))
-      withBF16Input.insert(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      Operation *producer = operand.get().getDefiningOp();
+      while (isa_and_nonnull<GatherRowsOp, LastRowsOp, ProbeOp>(producer))
+        producer = producer->getOperand(0).getDefiningOp();
+      if (producer && roundsToBF16(producer))
+        bf16Inputs.insert({op, operand.getOperandNumber()});
+    }
   });
 }
 

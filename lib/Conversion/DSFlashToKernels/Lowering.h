@@ -43,9 +43,11 @@ public:
   int64_t getMaxLanes() const { return maxLanes; }
   /// Of the device; null for the host.
   ConfigAttr getConfig() const { return config; }
-  /// Whether numerics are "reference" and every value of the current
-  /// operation's first operand is known to be exact in bf16.
-  bool hasBF16Input() const { return withBF16Input.contains(current); }
+  /// Whether numerics are "reference" and every value of this operand of the
+  /// current operation is known to be exact in bf16.
+  bool hasBF16Input(unsigned operand = 0) const {
+    return bf16Inputs.contains({current, operand});
+  }
   Location loc() const { return current->getLoc(); }
   Value index(int64_t value);
   /// The leading extent of a tensor (of a state-free value of this function),
@@ -98,7 +100,7 @@ private:
   llvm::DenseMap<Type, SmallVector<func::FuncOp>> kernelsByType;
   llvm::DenseMap<Value, Value> extents; // leading ones, by tensor
   llvm::DenseMap<Value, NarrowedExtents> narrowed;
-  llvm::DenseSet<Operation *> withBF16Input;
+  llvm::DenseSet<std::pair<Operation *, unsigned>> bf16Inputs;
 };
 
 /// One table entry: lowers an operation of type OpTy.

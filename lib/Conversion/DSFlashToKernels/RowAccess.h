@@ -119,6 +119,8 @@ public:
                    }) {}
 
   Value getPayload() const { return payload; }
+  /// Null where the format has none.
+  Value getScales() const { return scales; }
   /// Puts the values of a row into `to`, of rank 1.
   void decode(KernelBuilder &b, Value row, Value to) const {
     b.decodeRow(format, payload, scales, row, to);
@@ -135,7 +137,7 @@ private:
 
   FormatAttr format;
   Value payload;
-  Value scales; // null where the format has none
+  Value scales;
 };
 
 /// A row of a call together with the rows of the same sequence.

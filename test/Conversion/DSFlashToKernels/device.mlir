@@ -82,3 +82,75 @@ func.func @norm(%x: tensor<?x64xf32>, %w: !dsflash.weight<[1, 64], <bf16>>) -> t
 // CHECK:       scf.for %{{.*}} = %[[FIRST]] to %c64{{.*}} step %c128
 // CHECK:       memref.view {{.*}} to memref<32xf64, 3>
 // CHECK:       nvvm.barrier0
+
+// -----
+
+!window = !dsflash.window<layers = 2, slots = 13, dim = 64, <e4m3, e8m0, [1, 32]>>
+!global = !dsflash.global_kv<rows = 32, dim = 64, ratio = 2, <e2m1, e4m3, [1, 16]>>
+!sink = !dsflash.weight<[1, 4], <f32>>
+!ids = tensor<?xi32>
+
+// A row sees at most 8 + 70 keys: 4 tiles of 32 for the scores, whose heads are
+// 128 apart, and one tile of 64 features for the values.
+// CHECK-LABEL: func.func @attention
+// CHECK:       %[[TILES:.*]] = arith.muli %[[N:.*]], %c4
+// CHECK:       %[[SCORES:.*]]:2 = dsflash.dispatch @csa2_scores_512 grid(%[[TILES]]) {{.*}} -> tensor<?x512xf32>, tensor<?x2xi32>
+// CHECK:       %[[HEADS:.*]] = arith.muli %[[N]], %c4
+// CHECK:       %[[SOFTMAX:.*]]:2 = dsflash.dispatch @attention_softmax_1x4_f32 grid(%[[HEADS]]) ins(%[[SCORES]]#0, %[[SCORES]]#1, {{.*}} -> tensor<?x512xbf16>, tensor<?x4xf32>
+// CHECK:       dsflash.dispatch @csa2_values_256 grid(%[[N]]) {{.*}} %[[SOFTMAX]]#0, %[[SOFTMAX]]#1, %[[SCORES]]#1
+// CHECK:       dsflash.dispatch @append_window
+func.func @attention(%x: tensor<?x256xf32>, %y: tensor<?x64xf32>, %window: !window, %layer: index,
+    %sink: !sink, %sequence: !ids, %position: !ids, %extents: tensor<?x2xi32>, %global: !global,
+    %selection: tensor<?x70xi32>) -> (tensor<?x256xf32>, !window) {
+  %q = dsflash.round %x {point = "q"} : tensor<?x256xf32>
+  %kv = dsflash.quantize %y {format = #dsflash.format<e4m3, e8m0, [1, 32]>, point = "kv"} : tensor<?x64xf32>
+  %out, %after = dsflash.csa2 <full> %q, %kv window %window[%layer] sink %sink
+      rows(%sequence, %position, %extents) global %global selection %selection
+      {heads = 4 : i64, sliding_window = 8 : i64, round_probabilities}
+    : (tensor<?x256xf32>, tensor<?x64xf32>, !window, index, !sink, !ids, !ids, tensor<?x2xi32>, !global,
+       tensor<?x70xi32>) -> (tensor<?x256xf32>, !window)
+  return %out, %after : tensor<?x256xf32>, !window
+}
+// CHECK-LABEL: func.func private @csa2_scores_512(
+// CHECK-SAME:  dsflash.block = #dsflash.block<threads = 128
+// CHECK:       call @attention_scores.4x64.e4m3.1x32.e2m1.1x16.tensor(
+// One place for a key; features and queries as bf16; 64 features at a time.
+// CHECK-LABEL: func.func private @attention_scores.4x64.e4m3.1x32.e2m1.1x16.tensor(
+// CHECK:       memref.view {{.*}} to memref<64x72xbf16, 3>
+// CHECK:       memref.view {{.*}} to memref<32x72xbf16, 3>
+// CHECK:       memref.view {{.*}} to memref<32xi64, 3>
+// CHECK:       nvvm.redux.sync min
+// CHECK:       nvgpu.ldmatrix {{.*}} transpose = false
+// CHECK:       nvvm.mma.sync
+// CHECK-LABEL: func.func private @attention_softmax_1x4_f32(
+// CHECK-SAME:  dsflash.block = #dsflash.block<threads = 32
+// CHECK:       math.exp
+// CHECK:       llvm.fptrunc {{.*}} : vector<4xf32> to vector<4xbf16>
+// CHECK-LABEL: func.func private @attention_values.4x64.e4m3.1x32.e2m1.1x16.tensor(
+// CHECK:       nvgpu.ldmatrix {{.*}} transpose = true
+// CHECK:       nvvm.mma.sync
+
+// -----
+
+!window = !dsflash.window<layers = 2, slots = 13, dim = 64, <e4m3, e8m0, [1, 32]>>
+!sink = !dsflash.weight<[1, 4], <f32>>
+!ids = tensor<?xi32>
+
+// Without a rounding point in front there are no tensor cores. Drafts whose
+// rows have no bound stay with one thread an item.
+// CHECK-LABEL: func.func @draft_attention
+// CHECK:       dsflash.dispatch @draft_attention_scores_
+// CHECK:       dsflash.dispatch @attention_softmax_{{.*}} -> tensor<?x256xf32>
+// CHECK:       dsflash.dispatch @draft_attention_values_
+// CHECK:       dsflash.dispatch @draft_attention_1x4_f32
+func.func @draft_attention(%q: tensor<?x256xf32>, %kv: tensor<?x64xf32>, %window: !window, %layer: index,
+    %sink: !sink, %ids: !ids, %extents: tensor<?x2xi32>) -> (tensor<?x256xf32>, tensor<?x256xf32>) {
+  %bounded = dsflash.draft_attention %q, %kv window %window[%layer] sink %sink rows(%ids, %ids, %extents)
+      {heads = 4 : i64, sliding_window = 8 : i64, round_probabilities, block_rows = 5 : i64}
+    : (tensor<?x256xf32>, tensor<?x64xf32>, !window, index, !sink, !ids, !ids, tensor<?x2xi32>) -> tensor<?x256xf32>
+  %unbounded = dsflash.draft_attention %q, %kv window %window[%layer] sink %sink rows(%ids, %ids, %extents)
+      {heads = 4 : i64, sliding_window = 8 : i64, round_probabilities}
+    : (tensor<?x256xf32>, tensor<?x64xf32>, !window, index, !sink, !ids, !ids, tensor<?x2xi32>) -> tensor<?x256xf32>
+  return %bounded, %unbounded : tensor<?x256xf32>, tensor<?x256xf32>
+}
+// CHECK-NOT: nvvm.mma.sync

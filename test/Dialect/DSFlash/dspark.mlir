@@ -19,12 +19,12 @@ func.func @draft_tokens(%last: tensor<?xi32>, %sequence: tensor<?xi32>, %extents
 }
 
 // CHECK-LABEL: func.func @draft_attention(
-// CHECK: dsflash.draft_attention %{{.*}}, %{{.*}} window %{{.*}}[%{{.*}}] sink %{{.*}} rows(%{{.*}}, %{{.*}}, %{{.*}}) {heads = 8 : i64, sliding_window = 8 : i64} :
+// CHECK: dsflash.draft_attention %{{.*}}, %{{.*}} window %{{.*}}[%{{.*}}] sink %{{.*}} rows(%{{.*}}, %{{.*}}, %{{.*}}) {block_rows = 5 : i64, heads = 8 : i64, sliding_window = 8 : i64} :
 func.func @draft_attention(%q: tensor<?x512xf32>, %kv: tensor<?x64xf32>, %window: !window, %layer: index,
                            %sink: !dsflash.weight<[1, 8], <f32>>, %sequence: tensor<?xi32>,
                            %position: tensor<?xi32>, %extents: tensor<?x2xi32>) -> tensor<?x512xf32> {
   %y = dsflash.draft_attention %q, %kv window %window[%layer] sink %sink
-      rows(%sequence, %position, %extents) {heads = 8 : i64, sliding_window = 8 : i64}
+      rows(%sequence, %position, %extents) {heads = 8 : i64, sliding_window = 8 : i64, block_rows = 5 : i64}
     : (tensor<?x512xf32>, tensor<?x64xf32>, !dsflash.window<layers = 10, slots = 13, dim = 64, <e4m3, e8m0, [1, 32]>>, index,
        !dsflash.weight<[1, 8], <f32>>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
     -> tensor<?x512xf32>

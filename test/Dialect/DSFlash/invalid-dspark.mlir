@@ -71,6 +71,20 @@ func.func @draft_attention_of_other_window(%q: tensor<?x32xf32>, %kv: tensor<?x1
 // -----
 
 !window = !dsflash.window<layers = 1, slots = 8, dim = 16, <f32>>
+!sink = !dsflash.weight<[1, 2], <f32>>
+func.func @draft_attention_of_empty_blocks(%q: tensor<?x32xf32>, %kv: tensor<?x16xf32>, %window: !window, %layer: index,
+                                           %sink: !sink, %ids: tensor<?xi32>, %extents: tensor<?x2xi32>) {
+  // expected-error @+1 {{'dsflash.draft_attention' op (C6) expected block_rows of 1 to 2147483647}}
+  %y = dsflash.draft_attention %q, %kv window %window[%layer] sink %sink rows(%ids, %ids, %extents)
+      {heads = 2 : i64, sliding_window = 8 : i64, block_rows = 0 : i64}
+    : (tensor<?x32xf32>, tensor<?x16xf32>, !window, index, !sink, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+    -> tensor<?x32xf32>
+  return
+}
+
+// -----
+
+!window = !dsflash.window<layers = 1, slots = 8, dim = 16, <f32>>
 !sink = !dsflash.weight<[2, 1], <f32>>
 func.func @draft_attention_of_other_sink(%q: tensor<?x32xf32>, %kv: tensor<?x16xf32>, %window: !window, %layer: index,
                                          %sink: !sink, %ids: tensor<?xi32>, %extents: tensor<?x2xi32>) {

@@ -35,7 +35,12 @@ LogicalResult DraftAttentionOp::verify() {
       failed(Constraint{*this, 4}.equal(getResult().getType(),
                                         getQuery().getType(), "the result")))
     return failure();
-  return verifySlidingWindow(*this, getSlidingWindow(), getWindow().getType());
+  if (failed(verifySlidingWindow(*this, getSlidingWindow(),
+                                 getWindow().getType())))
+    return failure();
+  return Constraint{*this, 6}.holds(getBlockRows().value_or(1) - 1 <
+                                        std::numeric_limits<int32_t>::max(),
+                                    "block_rows of 1 to 2147483647");
 }
 
 LogicalResult AppendWindowOp::verify() {

@@ -57,6 +57,8 @@ def DSFlash_DraftAttentionOp : DSFlash_ModelOp<"draft_attention"> {
     Every row of a block sees the last `sliding_window` positions of the ring
     and all rows of its block, later ones too (SPEC section 3, DSpark). Softmax,
     sink and rounding as `dsflash.csa2`. Nothing is written to the ring.
+    With `block_rows` no sequence has more rows in a call; a device may then share a
+    row's work among blocks of threads.
 
     Shapes: q [n, heads * dim], kv [n, dim], sink [1, heads] to [n, heads * dim].
 
@@ -65,6 +67,7 @@ def DSFlash_DraftAttentionOp : DSFlash_ModelOp<"draft_attention"> {
     - C3: the sink has one row of `heads` columns.
     - C4: the result has q's type.
     - C5: sliding_window is positive and the ring has at least as many slots.
+    - C6: block_rows is positive.
 
     Example:
 
@@ -79,7 +82,8 @@ def DSFlash_DraftAttentionOp : DSFlash_ModelOp<"draft_attention"> {
   let arguments = (ins DSFlash_Tensor2:$query, DSFlash_Tensor2:$kv, DSFlash_WindowType:$window,
     Index:$layer, DSFlash_WeightType:$sink,
     DSFlash_Ids:$sequence, DSFlash_Ids:$position, DSFlash_Extents:$extents,
-    I64Attr:$heads, I64Attr:$sliding_window, UnitAttr:$round_probabilities);
+    I64Attr:$heads, I64Attr:$sliding_window, UnitAttr:$round_probabilities,
+    OptionalAttr<I64Attr>:$block_rows);
   let results = (outs DSFlash_Tensor2:$result);
   let assemblyFormat = [{
     $query `,` $kv `window` $window `[` $layer `]` `sink` $sink

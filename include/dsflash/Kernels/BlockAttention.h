@@ -1,0 +1,85 @@
+//===- BlockAttention.h - Attention by blocks of threads --------*- C++ -*-===//
+//
+// One softmax over K = V rows (SPEC section 3, attention) in three kernels: the
+// scores of a few keys, the probabilities of a head, the values of a few
+// features. A block has the heads of a row, so that a key is decoded once for
+// all of them. Sums depend on a key's number alone: neither the rows of a call
+// nor the blocks of a launch change a bit.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DSFLASH_KERNELS_BLOCKATTENTION_H
+#define DSFLASH_KERNELS_BLOCKATTENTION_H
+
+#include "dsflash/Kernels/KernelBuilder.h"
+
+namespace mlir::dsflash {
+
+/// The keys of one row of a call: positions `first` and on, then the selected
+/// rows of the global KV.
+struct AttentionKeys {
+  Value kv;                      // [rows, dim] of the call
+  Value ringPayload, ringScales; // of the sequence; no scales for f32
+  Value first, windowCount;      // of the positions
+  Value callPosition, callRow;   // where the sequence begins in the call
+  Value layerRow, slots;         // of the ring
+  Value row;                     // of the call
+  // Null where there are none.
+  Value globalPayload, globalScales;
+  Value selection; // [rows, k]; below 0 there is none
+
+  SmallVector<Value *> list();
+};
+
+/// The scores [n, heads * pitch] of all keys, their bounds [n, 2] (the first
+/// selected column, the number of keys), from them probabilities like the
+/// scores, with a denominator for each head, and from these the result.
+class BlockAttention {
+public:
+  /// f32 values and packed ones that a thread takes at a time.
+  static constexpr int64_t floatUnit = 4, packedUnit = 8;
+
+  /// `mostKeys`: of one row. `global` is null where there is none.
+  BlockAttention(int64_t heads, int64_t dim, int64_t mostKeys, FormatAttr ring,
+                 FormatAttr global, bool roundProbabilities,
+                 bool onTensorCores);
+
+  /// Whether every access of a thread lies in one row and one block of a
+  /// scale.
+  bool isPossible() const;
+
+  int64_t getPitch() const { return pitch; }
+  /// Of a row.
+  int64_t getScoreItems() const;
+  int64_t getValueItems() const;
+  BlockAttr getScoreBlock(MLIRContext *context) const;
+  BlockAttr getSoftmaxBlock(MLIRContext *context) const;
+  BlockAttr getValueBlock(MLIRContext *context) const;
+  bool hasBF16Probabilities() const { return onTensorCores; }
+
+  /// Item `item` of the keys' row, of all that it has.
+  void emitScores(KernelBuilder &b, const AttentionKeys &keys, Value item,
+                  Value query, Value scores, Value bounds) const;
+  /// `sink`: the logit of the head (f32).
+  void emitSoftmax(KernelBuilder &b, Value row, Value head, Value sink,
+                   Value scores, Value bounds, Value probabilities,
+                   Value denominators) const;
+  void emitValues(KernelBuilder &b, const AttentionKeys &keys, Value item,
+                  Value probabilities, Value denominators, Value bounds,
+                  Value result) const;
+
+private:
+  int64_t getHeadGroups() const;
+  void callFunction(
+      KernelBuilder &b, StringRef part, AttentionKeys keys, ValueRange others,
+      function_ref<void(KernelBuilder &, const AttentionKeys &, ValueRange)>
+          emitBody) const;
+
+  int64_t heads, dim, pitch;
+  FormatAttr ring, global;
+  bool roundProbabilities, onTensorCores;
+};
+
+} // namespace mlir::dsflash
+
+#endif // DSFLASH_KERNELS_BLOCKATTENTION_H

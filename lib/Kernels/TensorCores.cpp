@@ -1,0 +1,48 @@
+//===- TensorCores.cpp - Fragments of bf16 matrices -----------------------===//
+
+#include "TensorCores.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+Value mlir::dsflash::toBF16(KernelBuilder &b, Value values) {
+  auto type = cast<VectorType>(values.getType());
+  return LLVM::FPTruncOp::create(b, type.clone(b.getBF16Type()), values);
+}
+
+SmallVector<Value> mlir::dsflash::loadFragment(KernelBuilder &b, Value tile,
+                                               ArrayRef<Value> at,
+                                               bool transposed) {
+  constexpr int32_t matrices = 4;
+  auto type = VectorType::get({matrices, 2}, b.getBF16Type());
+  Value loaded =
+      nvgpu::LdMatrixOp::create(b, type, tile, at, transposed, matrices);
+  SmallVector<Value> registers;
+  for (int64_t i = 0; i < matrices; ++i) {
+    Value pair = vector::ExtractOp::create(b, loaded, i);
+    Value bits =
+        vector::BitCastOp::create(b, VectorType::get(1, b.getI32Type()), pair);
+    registers.push_back(vector::ExtractOp::create(b, bits, int64_t(0)));
+  }
+  return registers;
+}
+
+SmallVector<Value> mlir::dsflash::multiplyAdd(KernelBuilder &b,
+                                              ArrayRef<Value> rows,
+                                              ArrayRef<Value> columns,
+                                              ArrayRef<Value> sums) {
+  using namespace NVVM;
+  SmallVector<Type> types(sums.size(), b.getF32Type());
+  Value result =
+      MmaOp::create(b, LLVM::LLVMStructType::getLiteral(b.getContext(), types),
+                    rows, columns, sums, {kM, kN, kK}, std::nullopt,
+                    std::nullopt, std::array{MMATypes::bf16, MMATypes::bf16},
+                    std::array{MMALayout::row, MMALayout::col});
+  SmallVector<Value> next;
+  for (int64_t i = 0; i < int64_t(sums.size()); ++i)
+    next.push_back(LLVM::ExtractValueOp::create(b, result, i));
+  return next;
+}

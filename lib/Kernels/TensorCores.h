@@ -1,0 +1,33 @@
+//===- TensorCores.h - Fragments of bf16 matrices ---------------*- C++ -*-===//
+
+#ifndef DSFLASH_LIB_KERNELS_TENSORCORES_H
+#define DSFLASH_LIB_KERNELS_TENSORCORES_H
+
+#include "dsflash/Kernels/KernelBuilder.h"
+
+namespace mlir::dsflash {
+
+constexpr int64_t kWarp = 32;
+/// The shape of mma.sync.
+constexpr int64_t kM = 16, kN = 8, kK = 16;
+/// Of a thread, of kM x kN.
+constexpr int64_t kSumsOfFragment = 4;
+/// bf16 values behind a row of a tile in shared memory, so that neither
+/// ldmatrix nor the stores conflict.
+constexpr int64_t kPadding = 8;
+
+/// To bf16, of values that are exact in it.
+Value toBF16(KernelBuilder &b, Value values);
+
+/// Four 8x8 matrices, whose rows the lanes name, as registers of mma.sync.
+SmallVector<Value> loadFragment(KernelBuilder &b, Value tile,
+                                ArrayRef<Value> at, bool transposed = false);
+
+/// sums + rows * columns for kM rows and kN columns: four registers of rows,
+/// two of columns.
+SmallVector<Value> multiplyAdd(KernelBuilder &b, ArrayRef<Value> rows,
+                               ArrayRef<Value> columns, ArrayRef<Value> sums);
+
+} // namespace mlir::dsflash
+
+#endif // DSFLASH_LIB_KERNELS_TENSORCORES_H
