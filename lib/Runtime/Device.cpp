@@ -182,6 +182,20 @@ void Device::fail(const std::string &what, const char *why) {
     failure = Status::error(what, why);
 }
 
+Status Device::prefetch(int64_t number, dsf_fill fill, void *context,
+                        const DeviceBuffer &to, const DeviceBuffer &from,
+                        int64_t bytes) {
+  return report("prefetch",
+                functions->prefetch(functions->user, number, fill, context,
+                                    to.data(), from.data(), bytes));
+}
+
+void Device::awaitPrefetch(int64_t number) {
+  if (failure)
+    fail(name + ": prefetch",
+         functions->await_prefetch(functions->user, number));
+}
+
 bool Device::beginRecording() {
   int32_t recording = 0;
   fail(name + ": recording of kernels for " + target,

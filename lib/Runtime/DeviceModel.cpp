@@ -49,6 +49,11 @@ void launch(void *user, int32_t kernel, int64_t items, const void *arguments,
   context.device.launch(kernel, items, context.arguments.data(), argumentBytes);
 }
 
+/// The rows of that table are a prefetch of the same number (EngramStore).
+void awaitRows(void *user, int64_t slot) {
+  static_cast<CallContext *>(user)->device.awaitPrefetch(slot);
+}
+
 /// An observer works on the host.
 void passProbe(void *user, int32_t number, int64_t layer, void *data,
                int64_t rows) {
@@ -82,7 +87,7 @@ Status DeviceModel::copyWeights() {
   Status status;
   for (int64_t i = 0; i < module.weight_count; ++i)
     forEachTensor(module.weights[i], [&](const WeightTensor &tensor) {
-      if (!status)
+      if (!status || isEngramTable(tensor.name))
         return;
       Result<DeviceBuffer> buffer =
           dev->upload(tensor.name, host[tensor.slot], tensor.bytes(), DSF_READ);
@@ -102,6 +107,11 @@ Status DeviceModel::copyWeights() {
     return table.status();
   slots = std::move(*table);
   return dev->wait();
+}
+
+Status DeviceModel::setWeight(int64_t slot, const void *address) {
+  return dev->copy(static_cast<const void **>(slots.data()) + slot, &address,
+                   sizeof(address));
 }
 
 Status DeviceModel::growWorkspace(int64_t bytes) {
@@ -186,6 +196,7 @@ Status DeviceModel::callEntry(Shape &shape, const dsf_entry &entry,
   env.user = &context;
   env.probe = probe ? passProbe : nullptr;
   env.launch = ::launch;
+  env.await_rows = ::awaitRows;
   dsf_call call = shape.arguments;
   call.env = &env;
   if (int32_t code = entry.function(&call))

@@ -16,6 +16,8 @@
 
 using namespace dsflash;
 
+/// Of the scales behind the payload on a device.
+static constexpr int64_t kPlaneAlignment = 256;
 static constexpr std::string_view kEntryPrefix = "engram_rows.";
 
 Result<std::unique_ptr<EngramStore>> EngramStore::create(const Model &model) {
@@ -42,6 +44,7 @@ EngramStore::~EngramStore() {
 Status EngramStore::addTable(const dsf_entry &entry, const std::string &layer) {
   Table &table = tables.emplace_back();
   table.entry = &entry;
+  table.store = this;
   Status faults;
   for (int64_t i = 0; i < entry.tensor_count; ++i) {
     std::optional<Tensor> tensor = tensorOfName(entry.tensors[i].name);
@@ -91,9 +94,11 @@ Status EngramStore::start(const TensorBuffers &buffers,
   if (!fault)
     return fault;
   for (Table &table : tables) {
-    std::vector<int64_t> rows;
-    if (Status status = findRows(table, buffers, extents, rows); !status)
+    if (Status status = findRows(table, buffers, extents); !status)
       return status;
+    std::vector<int64_t> rows = table.rows;
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
     table.reads.clear();
     for (const Plane &plane : table.planes)
       for (int64_t row : rows)
@@ -179,11 +184,10 @@ void EngramStore::readAtRandom(int threads) const {
     reader.join();
 }
 
-Status EngramStore::findRows(const Table &table, TensorBuffers buffers,
-                             const CallExtents &extents,
-                             std::vector<int64_t> &rows) {
-  rowIds.resize(size_t(extents[DSF_DIM_ROWS] * table.columns));
-  buffers[size_t(Tensor::EngramRows)] = rowIds.data();
+Status EngramStore::findRows(Table &table, TensorBuffers buffers,
+                             const CallExtents &extents) {
+  table.rows.resize(size_t(extents[DSF_DIM_ROWS] * table.columns));
+  buffers[size_t(Tensor::EngramRows)] = table.rows.data();
   std::vector<void *> pointers;
   for (Tensor tensor : table.tensors)
     pointers.push_back(buffers[size_t(tensor)]);
@@ -207,10 +211,70 @@ Status EngramStore::findRows(const Table &table, TensorBuffers buffers,
     return Status::error(std::string("entry '") + table.entry->name + "'",
                          "compiled code failed with code " +
                              std::to_string(code));
-  rows = rowIds;
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return Status();
+}
+
+Status EngramStore::prefetch(DeviceModel &device) {
+  for (Table &table : tables) {
+    auto rows = int64_t(table.rows.size());
+    int64_t payload = rows * int64_t(table.planes.front().rowBytes);
+    int64_t scales = (payload + kPlaneAlignment - 1) / kPlaneAlignment *
+                     kPlaneAlignment;
+    int64_t bytes = scales + rows * int64_t(table.planes.back().rowBytes);
+    bool grows = bytes > table.capacity;
+    if (grows) {
+      Result<DeviceBuffer> shared =
+          device.device().allocateShared("Engram rows", bytes);
+      if (!shared)
+        return shared.status();
+      Result<DeviceBuffer> staged =
+          device.device().allocate("Engram rows", bytes, DSF_READ);
+      if (!staged)
+        return staged.status();
+      table.shared = std::move(*shared);
+      table.staged = std::move(*staged);
+      table.capacity = bytes;
+    }
+    auto *begin = static_cast<char *>(table.staged.data());
+    Status status;
+    if (grows)
+      status = device.setWeight(table.slot, begin);
+    if (status && (grows || scales != table.scales))
+      status = device.setWeight(table.slot + 1, begin + scales);
+    table.scales = scales;
+    if (status)
+      status = device.device().prefetch(table.slot, fill, &table, table.staged,
+                                        table.shared, bytes);
+    if (!status)
+      return status;
+  }
+  return Status();
+}
+
+void EngramStore::fill(void *context) {
+  const Table &table = *static_cast<Table *>(context);
+  auto *to = static_cast<char *>(table.shared.data());
+  for (const Plane &plane : table.planes) {
+    if (&plane != &table.planes.front())
+      to = static_cast<char *>(table.shared.data()) + table.scales;
+    for (int64_t row : table.rows) {
+      Status status = table.store->readTo({&plane, row}, to);
+      if (!status && table.store->fault)
+        table.store->fault = status;
+      to += plane.rowBytes;
+    }
+  }
+}
+
+Status EngramStore::readTo(const Row &row, char *to) {
+  const Plane &plane = *row.plane;
+  if (model.weights()->holdsEngramTables()) {
+    std::memcpy(to, plane.mapped + uint64_t(row.number) * plane.rowBytes,
+                plane.rowBytes);
+    return Status();
+  }
+  return check(row, pread(plane.descriptor, to, plane.rowBytes,
+                          off_t(row.offset())));
 }
 
 ssize_t EngramStore::readInto(const Row &row, int flags) {
@@ -224,7 +288,10 @@ bool EngramStore::isInMemory(const Row &row) {
 }
 
 Status EngramStore::read(const Row &row) {
-  ssize_t count = readInto(row, /*flags=*/0);
+  return check(row, readInto(row, /*flags=*/0));
+}
+
+Status EngramStore::check(const Row &row, ssize_t count) {
   if (count == ssize_t(row.plane->rowBytes))
     return Status();
   return Status::error(row.plane->path + ": row " + std::to_string(row.number) +

@@ -46,9 +46,10 @@ ModelRunner::create(const Model &model, ThreadPool &pool,
   if (!exec)
     return exec.status();
   std::unique_ptr<ModelRunner> runner(new ModelRunner(model, std::move(*exec)));
-  // A device reads its rows itself.
-  if (model.module().look_back > 0 && !model.module().code_count &&
-      !model.weights()->holdsEngramTables()) {
+  // A device gets its rows from the store even if the host holds them.
+  if (model.module().look_back > 0 &&
+      (runner->exec->deviceModel() ||
+       !model.weights()->holdsEngramTables())) {
     Result<std::unique_ptr<EngramStore>> store = EngramStore::create(model);
     if (!store)
       return store.status();
@@ -115,7 +116,12 @@ Status ModelRunner::run(Entry entry, RowTable &table, int64_t outputs,
   if (engram && looksUpTokens) {
     if (Status status = engram->start(buffers, extents); !status)
       return status;
-    awaitRows = [&](int64_t slot) { engram->await(slot); };
+    if (DeviceModel *device = exec->deviceModel()) {
+      if (Status status = engram->prefetch(*device); !status)
+        return status;
+    } else {
+      awaitRows = [&](int64_t slot) { engram->await(slot); };
+    }
   }
   ProbeFunction probe;
   if (observer)
@@ -123,7 +129,7 @@ Status ModelRunner::run(Entry entry, RowTable &table, int64_t outputs,
       observer->observe(number, layer, data, count, table);
     };
   Status status = exec->run(entry, buffers, states, extents, probe, awaitRows);
-  return awaitRows && !engram->status() ? engram->status() : status;
+  return engram && !engram->status() ? engram->status() : status;
 }
 
 TensorBuffers ModelRunner::outputBuffers() {

@@ -11,6 +11,10 @@
 
 using namespace dsflash;
 
+bool dsflash::isEngramTable(const std::string &tensor) {
+  return tensor.find(".engram.embed.") != tensor.npos;
+}
+
 namespace {
 
 using Shape = std::vector<int64_t>;
@@ -34,11 +38,6 @@ std::optional<DType> storedType(uint32_t type) {
   default:
     return std::nullopt;
   }
-}
-
-/// Payload or scale of an Engram table (SPEC section 4).
-bool isEngramTable(const std::string &tensor) {
-  return tensor.find(".engram.embed.") != tensor.npos;
 }
 
 int64_t ceilDiv(int64_t value, int64_t divisor) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -130,6 +131,23 @@ public:
                         parameters.data());
   }
 
+  /// The copy happens as late as it may.
+  Status prefetch(int64_t number, dsf_fill fill, void *context, void *to,
+                  const void *from, int64_t bytes) {
+    prefetches[number] = [=] {
+      fill(context);
+      std::memcpy(to, from, size_t(bytes));
+    };
+    return Status();
+  }
+  Status awaitPrefetch(int64_t number) {
+    if (recording)
+      recording->push_back({nullptr, number, {}});
+    else if (auto pending = prefetches.extract(number))
+      pending.mapped()();
+    return Status();
+  }
+
   Status beginRecording(int32_t *begun) {
     recording = std::make_unique<Recording>();
     *begun = 1;
@@ -140,12 +158,17 @@ public:
     return Status();
   }
   Status replay(void *recorded) {
-    for (const Launch &kept : *static_cast<Recording *>(recorded))
+    for (const Launch &kept : *static_cast<Recording *>(recorded)) {
+      if (!kept.kernel) {
+        (void)awaitPrefetch(kept.items);
+        continue;
+      }
       if (Status status = launch(kept.kernel, kept.items, kept.arguments.data(),
                                  int64_t(kept.arguments.size()));
           !status)
         return Status::error(std::string("kernel '") + kept.kernel->name + "'",
                              status.str());
+    }
     return Status();
   }
   Status releaseRecording(void *recorded) {
@@ -166,7 +189,7 @@ public:
 
 private:
   struct Launch {
-    const dsf_kernel *kernel;
+    const dsf_kernel *kernel; ///< null: awaitPrefetch of number `items`
     int64_t items;
     std::vector<char> arguments;
   };
@@ -217,6 +240,7 @@ private:
   std::optional<simt::Module> code;
   std::map<void *, size_t> ranges; ///< that `reserve` mapped
   std::unique_ptr<Recording> recording;
+  std::map<int64_t, std::function<void()>> prefetches;
   Status wrongOption;
   std::string target;
 };

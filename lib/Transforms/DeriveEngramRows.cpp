@@ -65,6 +65,7 @@ private:
     auto entry = func::FuncOp::create(
         builder, hash.getLoc(), name,
         builder.getFunctionType(types, hash.getResult().getType()));
+    entry->setAttr(hostAttrName, builder.getUnitAttr());
     entry.setAllArgAttrs(attributes);
     entry.setResultAttr(0, nameAttrName, builder.getStringAttr("engram_rows"));
     entry.setResultAttr(0, dimAttrName, builder.getStringAttr("rows"));

@@ -165,13 +165,13 @@ private:
 
 /// How calls reached the device, for the line of statistics.
 std::string deviceLine(const Executor &executor) {
-  const DeviceCalls *calls = executor.deviceCalls();
-  if (!calls)
+  if (!executor.deviceModel())
     return "";
-  return ", calls on the device " + std::to_string(calls->launched) +
-         " kernel by kernel, " + std::to_string(calls->recorded) +
-         " recorded, " + std::to_string(calls->replayed) + " replayed" +
-         (calls->canRecord ? "" : " (it cannot record)");
+  const DeviceCalls &calls = executor.deviceModel()->calls();
+  return ", calls on the device " + std::to_string(calls.launched) +
+         " kernel by kernel, " + std::to_string(calls.recorded) +
+         " recorded, " + std::to_string(calls.replayed) + " replayed" +
+         (calls.canRecord ? "" : " (it cannot record)");
 }
 
 /// Generates from all prompts and writes what was asked for.
@@ -239,14 +239,15 @@ Status generate(ModelRunner &runner, const Options &options,
         writeLogits(options.logitsFile, *results, model.module().vocab_size));
   if (!options.statsFile.empty()) {
     nlohmann::json json = stats.json();
-    if (const DeviceCalls *calls = runner.executor().deviceCalls())
-      json["device_calls"] = {{"launched", calls->launched},
-                              {"recorded", calls->recorded},
-                              {"replayed", calls->replayed},
-                              {"can_record", calls->canRecord}};
-    if (Device *device = runner.executor().device())
-      if (std::string counted = device->statistics(); !counted.empty())
+    if (DeviceModel *model = runner.executor().deviceModel()) {
+      const DeviceCalls &calls = model->calls();
+      json["device_calls"] = {{"launched", calls.launched},
+                              {"recorded", calls.recorded},
+                              {"replayed", calls.replayed},
+                              {"can_record", calls.canRecord}};
+      if (std::string counted = model->device().statistics(); !counted.empty())
         json["kernels"] = nlohmann::json::parse(counted);
+    }
     faults.add(writeTextFile(options.statsFile, json.dump(2) + "\n"));
   }
   if (options.stats)

@@ -338,6 +338,75 @@ TEST_F(CudaDevice, SharedMemory) {
 }
 
 //===----------------------------------------------------------------------===//
+// Prefetches
+//===----------------------------------------------------------------------===//
+
+// What is filled and copied on the second stream is there for launches behind
+// the wait, in a graph the latest one; the host waits for neither.
+TEST_F(CudaDevice, PrefetchesAreAwaitedByLaunches) {
+  open();
+  Result<DeviceBuffer> shared = device->allocateShared("rows", 8);
+  ASSERT_TRUE(bool(shared)) << shared.status().str();
+  DeviceBuffer staged = allocate(8);
+  struct {
+    int64_t *to, value;
+  } rows{static_cast<int64_t *>(shared->data()), 0};
+  auto prefetch = [&](int64_t value) {
+    rows.value = value;
+    auto fill = [](void *context) {
+      auto *of = static_cast<decltype(rows) *>(context);
+      *of->to = of->value;
+    };
+    EXPECT_EQ(device->prefetch(7, fill, &rows, staged, *shared, 8).str(), "");
+  };
+  prefetch(100);
+  device->awaitPrefetch(7);
+  launch(3, staged, 2);
+  EXPECT_EQ(device->wait().str(), "");
+  EXPECT_EQ(read(staged), 102);
+
+  ASSERT_TRUE(device->beginRecording());
+  device->awaitPrefetch(7);
+  launch(3, staged, 3);
+  DeviceRecording recording = device->endRecording();
+  ASSERT_TRUE(bool(recording));
+  setenv("FAKE_CUDA_LOG", log.c_str(), 1);
+  for (int64_t step = 1; step <= 5; ++step) {
+    prefetch(1000 * step);
+    device->replay(recording);
+    EXPECT_EQ(calls("cuStreamSynchronize"), 2 * (step - 1));
+    EXPECT_EQ(device->wait().str(), "");
+    EXPECT_EQ(read(staged), 1000 * step + 3);
+  }
+  EXPECT_EQ(calls("cuEventCreate"), 0) << "an event for each number";
+}
+
+TEST_F(CudaDevice, FailedPrefetches) {
+  for (const char *call : {"cuStreamCreate", "cuEventCreate",
+                           "cuLaunchHostFunc", "cuMemcpyAsync of 8 bytes",
+                           "cuEventRecord", "cuStreamWaitEvent"}) {
+    unsetenv("FAKE_CUDA_FAIL");
+    device.reset();
+    open();
+    Result<DeviceBuffer> shared = device->allocateShared("rows", 8);
+    ASSERT_TRUE(bool(shared)) << shared.status().str();
+    DeviceBuffer staged = allocate(8);
+    std::string name(call);
+    name = name.substr(0, name.find(' '));
+    setenv("FAKE_CUDA_FAIL", (name + "=719").c_str(), 1);
+    Status status =
+        device->prefetch(7, [](void *) {}, nullptr, staged, *shared, 8);
+    if (status) {
+      device->awaitPrefetch(7);
+      status = device->wait();
+    }
+    EXPECT_EQ(status.str(), std::string("cuda: prefetch: ") + call +
+                                " on Fake GPU (sm_80): CUDA_ERROR_LAUNCH_"
+                                "FAILED: unspecified launch failure");
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Failures: kernel, architecture and cause (case 37)
 //===----------------------------------------------------------------------===//
 

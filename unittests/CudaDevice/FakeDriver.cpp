@@ -31,7 +31,8 @@ namespace {
 constexpr size_t kGranularity = 64 << 10;
 constexpr CUresult kInvalidValue = 1, kOutOfMemory = 2, kNoImage = 209,
                    kInvalidPtx = 218, kIllegalAddress = 700,
-                   kLaunchFailed = 719, kCaptureUnsupported = 900;
+                   kLaunchFailed = 719, kCaptureUnsupported = 900,
+                   kCaptureIsolation = 905;
 
 struct ErrorName {
   CUresult code;
@@ -60,9 +61,32 @@ constexpr ErrorName kErrors[] = {
     {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
-     "operation not permitted when stream is capturing"}};
+     "operation not permitted when stream is capturing"},
+    {kCaptureIsolation, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+     "dependency created on uncaptured work in another stream"}};
 
 using Queue = std::vector<std::function<Status()>>;
+
+/// What a second stream has to do, in order, and how much of it is done.
+struct Stream {
+  Queue work;
+  size_t done = 0;
+
+  Status runTo(size_t end) {
+    for (; done < end; ++done)
+      if (Status status = work[done](); !status)
+        return status;
+    return Status();
+  }
+};
+
+/// The work of a stream that was there when it was recorded.
+struct Event {
+  Stream *stream = nullptr;
+  size_t end = 0;
+
+  Status wait() const { return stream ? stream->runTo(end) : Status(); }
+};
 
 struct Function {
   simt::KernelInfo info;
@@ -77,6 +101,7 @@ struct FakeDriver {
   std::map<CUdeviceptr, size_t> memory; ///< allocations, reserved ranges
   Queue queue;
   std::optional<Queue> captured; ///< while the stream is capturing
+  std::vector<std::unique_ptr<Stream>> streams; ///< the first has `queue`
   std::unordered_map<std::string, int> calls;
   CUresult failure = CUDA_SUCCESS;
 
@@ -122,6 +147,7 @@ CUresult enter(const std::string &call) {
   if (wanted.substr(0, equal) == call && number >= first)
     return std::stoi(wanted.substr(equal + 1));
   bool captures = call == "cuLaunchKernel" || call == "cuStreamEndCapture" ||
+                  call == "cuStreamWaitEvent" ||
                   call.rfind("cuModule", 0) == 0 || call.rfind("cuFunc", 0) == 0;
   if (fake().captured && !captures)
     return kCaptureUnsupported;
@@ -174,6 +200,10 @@ CUresult loadImage(const char *image, std::string &log) {
   }
   fake().module = std::move(*loaded);
   return CUDA_SUCCESS;
+}
+
+bool isFirst(CUstream stream) {
+  return reinterpret_cast<Stream *>(stream) == fake().streams.front().get();
 }
 
 /// What the checks do not let through.
@@ -229,6 +259,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice) {
   // The next context starts without what went wrong in this one.
   fake().queue.clear();
   fake().captured.reset();
+  fake().streams.clear();
   fake().functions.clear();
   fake().calls.clear();
   fake().failure = CUDA_SUCCESS;
@@ -238,15 +269,61 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice) {
 CUresult cuCtxSetCurrent(CUcontext) { return enter("cuCtxSetCurrent"); }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned) {
-  *stream = reinterpret_cast<CUstream>(&fake().queue);
-  return enter("cuStreamCreate");
+  if (CUresult code = enter("cuStreamCreate"))
+    return code;
+  fake().streams.push_back(std::make_unique<Stream>());
+  *stream = reinterpret_cast<CUstream>(fake().streams.back().get());
+  return CUDA_SUCCESS;
 }
 
 CUresult cuStreamDestroy(CUstream) { return enter("cuStreamDestroy"); }
 
-CUresult cuStreamSynchronize(CUstream) {
-  CUresult code = enter("cuStreamSynchronize");
-  return code ? code : fake().drain();
+CUresult cuStreamSynchronize(CUstream handle) {
+  if (CUresult code = enter("cuStreamSynchronize"))
+    return code;
+  if (isFirst(handle))
+    return fake().drain();
+  auto *stream = reinterpret_cast<Stream *>(handle);
+  return stream->runTo(stream->work.size()) ? CUDA_SUCCESS : kLaunchFailed;
+}
+
+CUresult cuEventCreate(CUevent *event, unsigned) {
+  *event = reinterpret_cast<CUevent>(new Event);
+  return enter("cuEventCreate");
+}
+
+CUresult cuEventDestroy(CUevent event) {
+  delete reinterpret_cast<Event *>(event);
+  return enter("cuEventDestroy");
+}
+
+CUresult cuEventRecord(CUevent handle, CUstream stream) {
+  auto *of = reinterpret_cast<Stream *>(stream);
+  *reinterpret_cast<Event *>(handle) = {of, of->work.size()};
+  return enter("cuEventRecord");
+}
+
+CUresult cuStreamWaitEvent(CUstream, CUevent handle, unsigned flags) {
+  if (CUresult code = enter("cuStreamWaitEvent"))
+    return code;
+  auto *event = reinterpret_cast<Event *>(handle);
+  if (!fake().captured)
+    fake().queue.push_back([event = *event] { return event.wait(); });
+  else if (flags == CU_EVENT_WAIT_EXTERNAL)
+    fake().captured->push_back([event] { return event->wait(); });
+  else
+    return kCaptureIsolation;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *context) {
+  if (CUresult code = enter("cuLaunchHostFunc"))
+    return code;
+  reinterpret_cast<Stream *>(stream)->work.push_back([=] {
+    function(context);
+    return Status();
+  });
+  return CUDA_SUCCESS;
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
@@ -416,9 +493,16 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream) {
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
-                       CUstream) {
+                       CUstream stream) {
   if (CUresult code = enter("cuMemcpyAsync"))
     return code;
+  if (!isFirst(stream)) {
+    reinterpret_cast<Stream *>(stream)->work.push_back([=] {
+      std::memcpy(pointer(to), pointer(from), bytes);
+      return Status();
+    });
+    return CUDA_SUCCESS;
+  }
   if (!fake().isDevice(to)) {
     CUresult code = fake().drain();
     if (!code)

@@ -19,6 +19,9 @@ extern "C" {
 #define DSF_DEVICE_ABI_VERSION 6u
 #define DSF_DEVICE_OPEN_SYMBOL "dsf_device_open"
 
+/* Puts something into memory; calls nothing of a device. */
+typedef void (*dsf_fill)(void *context);
+
 /* A device, used by one thread at a time. Functions give null, or what went
  * wrong: a text that lives until the next call. Launches and copies happen in
  * the order of the calls, but perhaps later: what goes wrong in a kernel may be
@@ -51,8 +54,17 @@ typedef struct dsf_device {
    * `arguments` is one of the device. */
   const char *(*launch)(void *user, const dsf_kernel *kernel, int64_t items,
                         const void *arguments, int64_t argument_bytes);
+  /* Beside the launches, in the order of these calls: runs `fill`, on any
+   * thread, then copies `bytes` from memory of allocate_shared to memory of the
+   * device. Launches behind await_prefetch of the same number find them there;
+   * the host waits in neither. In a recording it is the latest prefetch before
+   * each replay that is awaited. */
+  const char *(*prefetch)(void *user, int64_t number, dsf_fill fill,
+                          void *context, void *to, const void *from,
+                          int64_t bytes);
+  const char *(*await_prefetch)(void *user, int64_t number);
   /* From here to end_recording launches are kept instead of run, and nothing
-   * else may be called. *recording is 0 where the device cannot: nothing has
+   * else but await_prefetch may be called. *recording is 0 where the device cannot: nothing has
    * begun then, launches run as ever. */
   const char *(*begin_recording)(void *user, int32_t *recording);
   /* What was kept, for replay; null where one of its launches failed. */

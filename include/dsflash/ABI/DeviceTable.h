@@ -34,6 +34,8 @@ private:
              Call<&DeviceT::release>::run,
              Call<&DeviceT::copy>::run,
              Call<&DeviceT::launch>::run,
+             Call<&DeviceT::prefetch>::run,
+             Call<&DeviceT::awaitPrefetch>::run,
              Call<&DeviceT::beginRecording>::run,
              Call<&DeviceT::endRecording>::run,
              Call<&DeviceT::replay>::run,

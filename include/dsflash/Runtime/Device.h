@@ -98,6 +98,13 @@ public:
   /// arguments are those of dsf_env.launch.
   void launch(int32_t kernel, int64_t items, const void *arguments,
               int64_t argumentBytes);
+  /// Fills shared memory and copies it to the device beside what kernels do;
+  /// see DeviceABI.h.
+  Status prefetch(int64_t number, dsf_fill fill, void *context,
+                  const DeviceBuffer &to, const DeviceBuffer &from,
+                  int64_t bytes);
+  /// Launches from here on find what that prefetch copies.
+  void awaitPrefetch(int64_t number);
   /// From here to endRecording launches are kept, and nothing else is done.
   /// False: the device cannot, launches run as ever.
   bool beginRecording();

@@ -39,12 +39,16 @@ struct DeviceCalls {
 
 class DeviceModel {
 public:
-  /// Copies the bound weights of a model. Error: no room for them.
+  /// Copies the bound weights of a model but for Engram tables, whose slots
+  /// setWeight fills. Error: no room for them.
   static Result<std::unique_ptr<DeviceModel>>
   create(const Model &model, std::unique_ptr<Device> device);
 
   Device &device() { return *dev; }
   const DeviceCalls &calls() const { return counts; }
+
+  /// Has kernels look for the weight of a slot at an address of the device.
+  Status setWeight(int64_t slot, const void *address);
 
   /// Runs an entry. `tensors` are buffers of the host in the entry's order,
   /// null where a tensor has no elements; `states` lie on the device. Errors:

@@ -6,6 +6,10 @@
 // entries engram_rows.L say, from token ids alone. The reads are under way
 // while the layers before a table's run, which waits for them.
 //
+// On a device a table is the rows of the call, one behind the other in the
+// order in which they are looked up. They come by way of pinned memory, beside
+// the kernels of the layers before.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef DSFLASH_RUNTIME_ENGRAMSTORE_H
@@ -35,6 +39,9 @@ public:
   /// use, all of them at once. Errors: a failure of compiled code; a row of an
   /// earlier call that could not be read.
   Status start(const TensorBuffers &buffers, const CallExtents &extents);
+  /// Starts to bring the rows of that call to a device, whose launches wait for
+  /// them. Error: no memory there, or what the device says.
+  Status prefetch(DeviceModel &device);
   /// Waits for the rows of the table in that slot, for Executor::run.
   void await(int64_t slot);
   void awaitAll();
@@ -78,24 +85,34 @@ private:
     int64_t columns = 0;
     int64_t slot = 0;
     std::vector<Plane> planes;
-    /// Of the call.
+    /// Of the call: those that wait for the disk, and all as they are used.
     std::vector<Row> reads;
+    std::vector<int64_t> rows;
+    EngramStore *store = nullptr;
+    /// Of a device: memory of both sides, its own, the bytes of each, and the
+    /// place of the scales.
+    DeviceBuffer shared, staged;
+    int64_t capacity = 0, scales = 0;
   };
 
   explicit EngramStore(const Model &model) : model(model) {}
   Status addTable(const dsf_entry &entry, const std::string &layer);
   Status addPlane(Table &table, const std::string &tensor, int64_t rows);
-  Status findRows(const Table &table, TensorBuffers buffers,
-                  const CallExtents &extents, std::vector<int64_t> &rows);
+  Status findRows(Table &table, TensorBuffers buffers,
+                  const CallExtents &extents);
   void awaitTable(const Table &table);
+  /// A dsf_fill: the rows of a table to its shared memory.
+  static void fill(void *table);
+  Status readTo(const Row &row, char *to);
   ssize_t readInto(const Row &row, int flags);
   /// Whether a row can be read without the disk.
   bool isInMemory(const Row &row);
   Status read(const Row &row);
+  /// What it means that a read of a row gave so many bytes.
+  static Status check(const Row &row, ssize_t count);
 
   const Model &model;
   std::vector<Table> tables;
-  std::vector<int64_t> rowIds;
   std::vector<char> buffer;
   Status fault;
 };

@@ -101,10 +101,8 @@ public:
   /// Where the kernels run; null: on the host.
   Device *device() const { return onDevice ? &onDevice->device() : nullptr; }
 
-  /// How calls reached it; null: on the host.
-  const DeviceCalls *deviceCalls() const {
-    return onDevice ? &onDevice->calls() : nullptr;
-  }
+  /// The model there; null: on the host.
+  DeviceModel *deviceModel() const { return onDevice.get(); }
 
   /// Runs an entry. Errors: it returned a failure code, a check of a checked
   /// model or a kernel on its device failed. `probe` and `awaitRows` may be

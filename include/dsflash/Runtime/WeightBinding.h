@@ -21,6 +21,9 @@
 
 namespace dsflash {
 
+/// Payload or scale of an Engram table (SPEC section 4).
+bool isEngramTable(const std::string &tensor);
+
 /// The mapped weights of one module.
 class BoundWeights {
 public:

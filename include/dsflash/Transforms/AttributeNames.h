@@ -21,6 +21,8 @@ inline constexpr llvm::StringLiteral configAttrName = "dsflash.config";
 /// String, on an argument or result of an entry: what its leading extent
 /// counts, "rows", "sequences" or "outputs".
 inline constexpr llvm::StringLiteral dimAttrName = "dsflash.dim";
+/// Unit, on an entry whose launches run on the host, whatever the device.
+inline constexpr llvm::StringLiteral hostAttrName = "dsflash.host";
 /// Unit, on a function that launches run.
 inline constexpr llvm::StringLiteral kernelAttrName = "dsflash.kernel";
 /// String, on an argument or result of an entry: its name in the ABI.

@@ -97,15 +97,19 @@ void mlir::dsflash::lowerOp(Lowering &l, EngramLookupOp op) {
   int64_t columns = getFeatures(op.getRows());
   int64_t dim = op.getTable().getType().getColumns();
   AwaitRowsOp::create(l.builder(), l.loc(), op.getTable());
+  // A device has the rows of its call for a table, in the order of its items.
+  bool isStaged = bool(l.getConfig());
+  SmallVector<Value> operands(op->getOperands());
+  if (isStaged)
+    operands.erase(operands.begin());
   l.replace(l.dispatch(
-      "engram_lookup", l.times(n, columns), op->getOperands(),
-      l.empty(op.getType(), n),
+      "engram_lookup", l.times(n, columns), operands, l.empty(op.getType(), n),
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
-        PackedRows table(b, ins[1]);
+        PackedRows table(b, ins.back());
         b.loop(begin, end, [&](Value item) {
           Value row = b.div(item, columns), column = b.rem(item, columns);
-          Value entry = loadIndex(b, ins[0], {row, column});
+          Value entry = isStaged ? item : loadIndex(b, ins[0], {row, column});
           table.decode(b, entry,
                        viewRow(b, outs[0], row, b.mul(column, dim), dim));
         });

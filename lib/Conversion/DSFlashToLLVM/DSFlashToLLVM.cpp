@@ -4,6 +4,7 @@
 #include "DeviceEntry.h"
 #include "Launches.h"
 #include "ModuleTables.h"
+#include "dsflash/Transforms/AttributeNames.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -58,6 +59,26 @@ static void hoistScratch(ModuleOp module) {
   });
 }
 
+/// Launches of the host's entries get kernels of their own, which stay there
+/// when those of the device move to it.
+static void copyHostKernels(ModuleOp module) {
+  SymbolTable symbols(module);
+  llvm::StringMap<func::FuncOp> copies;
+  module.walk([&](DispatchOp dispatch) {
+    auto function = dispatch->getParentOfType<func::FuncOp>();
+    auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
+    if (!kernel || !function->hasAttr(hostAttrName))
+      return;
+    func::FuncOp &copy = copies[kernel.getName()];
+    if (!copy) {
+      copy = kernel.clone();
+      copy.setName((kernel.getName() + "_host").str());
+      symbols.insert(copy, std::next(kernel->getIterator()));
+    }
+    dispatch.setKernel(copy.getName());
+  });
+}
+
 /// Layer functions, which are called many times. They stay functions, whereas a
 /// kernel is inlined in its task.
 static StringSet<> getLayerFunctions(ModuleOp module) {
@@ -104,6 +125,8 @@ struct ConvertDSFlashToLLVM
     ModuleOp module = getOperation();
     if (failed(checkCallArguments(module)))
       return signalPassFailure();
+    if (!device.empty())
+      copyHostKernels(module);
     FailureOr<ModuleLayout> layout = ModuleLayout::get(module, device);
     if (failed(layout))
       return signalPassFailure();

@@ -125,6 +125,12 @@ LogicalResult mlir::dsflash::addTasks(ModuleOp module,
     if (!onDevice)
       addTask(kernel, converter);
   }
+  for (StringAttr name : layout.hostKernels) {
+    auto kernel = symbols.lookup<func::FuncOp>(name);
+    if (failed(checkKernel(kernel)))
+      return failure();
+    addTask(kernel, converter);
+  }
   return success();
 }
 
@@ -190,7 +196,8 @@ struct ConvertDispatch : ABIPattern<DispatchOp> {
     if (op.getNumResults() != 0 || !op.getCall())
       return rewriter.notifyMatchFailure(op, "not on buffers with a call");
     ABIBuilder b(op.getLoc(), rewriter);
-    bool onDevice = !layout.device.empty();
+    bool onDevice = layout.kernels.contains(op.getKernelAttr().getAttr()) &&
+                    !layout.device.empty();
     SmallVector<Value> fields{adaptor.getCall()};
     if (onDevice)
       fields.push_back(adaptor.getGrid());

@@ -111,7 +111,10 @@ FailureOr<ModuleLayout> ModuleLayout::get(ModuleOp module, StringRef device) {
   bool failures = false;
   module.walk([&](DispatchOp dispatch) {
     auto kernel = symbols.lookup<func::FuncOp>(dispatch.getKernel());
-    if (kernel && !layout.kernels.contains(kernel.getSymNameAttr()))
+    auto function = dispatch->getParentOfType<func::FuncOp>();
+    if (kernel && !device.empty() && function->hasAttr(hostAttrName))
+      layout.hostKernels.insert(kernel.getSymNameAttr());
+    else if (kernel && !layout.kernels.contains(kernel.getSymNameAttr()))
       failures |= failed(layout.addKernel(kernel, config));
   });
   module.walk([&](ReportOp report) {

@@ -11,6 +11,7 @@
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::dsflash {
 
@@ -78,6 +79,7 @@ struct ModuleLayout {
   static Attribute getProbeKey(ProbeOp probe);
   SmallVector<Entry> entries;
   llvm::MapVector<StringAttr, KernelLaunch> kernels; // that are launched
+  llvm::SetVector<StringAttr> hostKernels; // beside those of a device
   std::string device; // that runs them, as --target has it; empty: the host
 
 private:

@@ -42,8 +42,11 @@ CudaDevice::~CudaDevice() {
     driver.cuMemFreeHost(memory);
   if (module)
     driver.cuModuleUnload(module);
-  if (stream)
-    driver.cuStreamDestroy(stream);
+  for (auto &[number, event] : events)
+    driver.cuEventDestroy(event);
+  for (CUstream made : {prefetches, stream})
+    if (made)
+      driver.cuStreamDestroy(made);
   driver.cuDevicePrimaryCtxRelease(device);
 }
 
@@ -290,6 +293,40 @@ Status CudaDevice::copy(void *to, const void *from, int64_t bytes) {
                                     stream));
 }
 
+Status CudaDevice::prefetch(int64_t number, dsf_fill fill, void *context,
+                            void *to, const void *from, int64_t bytes) {
+  Status status;
+  if (!prefetches)
+    status =
+        check("cuStreamCreate",
+              driver.cuStreamCreate(&prefetches, CU_STREAM_NON_BLOCKING));
+  CUevent &event = events[number];
+  if (status && !event)
+    status = check("cuEventCreate",
+                   driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  if (status)
+    status = check("cuLaunchHostFunc",
+                   driver.cuLaunchHostFunc(prefetches, fill, context));
+  if (status)
+    status = check("cuMemcpyAsync of " + std::to_string(bytes) + " bytes",
+                   driver.cuMemcpyAsync(toDevice(to), toDevice(from),
+                                        size_t(bytes), prefetches));
+  if (status)
+    status =
+        check("cuEventRecord", driver.cuEventRecord(event, prefetches));
+  return status;
+}
+
+Status CudaDevice::awaitPrefetch(int64_t number) {
+  auto event = events.find(number);
+  if (event == events.end())
+    return Status();
+  return check("cuStreamWaitEvent",
+               driver.cuStreamWaitEvent(stream, event->second,
+                                        recording ? CU_EVENT_WAIT_EXTERNAL
+                                                  : CU_EVENT_WAIT_DEFAULT));
+}
+
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
@@ -352,6 +389,10 @@ Status CudaDevice::wait() {
                "the first was '" + launched.first + "', the last '" +
                    launched.last + "'; CUDA_LAUNCH_BLOCKING=1 tells which");
   launched = {};
+  // A call that failed may not have waited for these.
+  if (prefetches)
+    status.add(check("cuStreamSynchronize of prefetches",
+                     driver.cuStreamSynchronize(prefetches)));
   return status;
 }
 

@@ -1,6 +1,7 @@
 //===- CudaDevice.h - One GPU behind the device ABI -------------*- C++ -*-===//
 //
-// One context and one stream; recorded launches are a graph. Nothing waits but
+// One context and one stream, and another for prefetches, whose ends are events
+// that the first waits for; recorded launches are a graph. Nothing waits but
 // `wait`, copies to the host and the release of ranges and shared memory.
 //
 //===----------------------------------------------------------------------===//
@@ -38,6 +39,9 @@ public:
   Status copy(void *to, const void *from, int64_t bytes);
   Status launch(const dsf_kernel *entry, int64_t items, const void *arguments,
                 int64_t argumentBytes);
+  Status prefetch(int64_t number, dsf_fill fill, void *context, void *to,
+                  const void *from, int64_t bytes);
+  Status awaitPrefetch(int64_t number);
   Status beginRecording(int32_t *recording);
   Status endRecording(void **recorded);
   Status replay(void *recorded);
@@ -89,6 +93,8 @@ private:
   CUdevice device = 0;
   CUcontext context = nullptr;
   CUstream stream = nullptr;
+  CUstream prefetches = nullptr; ///< made when it is needed
+  std::map<int64_t, CUevent> events; ///< of prefetches, by number
   CUmodule module = nullptr;
   std::string name;   ///< "NVIDIA H200 (sm_90)"
   int capability = 0; ///< 90

@@ -22,6 +22,8 @@ using CUcontext = struct CUctx_st *;
 using CUstream = struct CUstream_st *;
 using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
+using CUevent = struct CUevent_st *;
+using CUhostFn = void (*)(void *context);
 using CUgraph = struct CUgraph_st *;
 using CUgraphExec = struct CUgraphExec_st *;
 using CUmemoryPool = struct CUmemPoolHandle_st *;
@@ -32,6 +34,8 @@ constexpr CUresult CUDA_ERROR_NOT_FOUND = 500;
 constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75;
 constexpr int CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76;
 constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
+constexpr unsigned CU_EVENT_WAIT_DEFAULT = 0, CU_EVENT_WAIT_EXTERNAL = 1;
 constexpr int CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1;
 constexpr int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
 constexpr int CU_JIT_ERROR_LOG_BUFFER = 5;
@@ -90,6 +94,13 @@ struct CUmemAccessDesc {
   FUNCTION(cuStreamCreate, (CUstream * stream, unsigned flags))                \
   FUNCTION(cuStreamDestroy, (CUstream stream))                                 \
   FUNCTION(cuStreamSynchronize, (CUstream stream))                             \
+  FUNCTION(cuStreamWaitEvent,                                                  \
+           (CUstream stream, CUevent event, unsigned flags))                   \
+  FUNCTION(cuLaunchHostFunc,                                                   \
+           (CUstream stream, CUhostFn function, void *context))                \
+  FUNCTION(cuEventCreate, (CUevent * event, unsigned flags))                   \
+  FUNCTION(cuEventRecord, (CUevent event, CUstream stream))                    \
+  FUNCTION(cuEventDestroy, (CUevent event))                                    \
   FUNCTION(cuModuleLoadDataEx,                                                 \
            (CUmodule * module, const void *image, unsigned optionCount,        \
             int *options, void **optionValues))                                \
