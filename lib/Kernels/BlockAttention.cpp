@@ -3,7 +3,7 @@
 #include "dsflash/Kernels/BlockAttention.h"
 #include "KeyLoader.h"
 #include "ProductOperands.h"
-#include "SharedFunction.h"
+#include "dsflash/Kernels/SharedFunction.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -112,6 +112,7 @@ void BlockAttention::callFunction(KernelBuilder &b, StringRef part,
     for (auto [operand, argument] : llvm::zip(list, arguments))
       *operand = argument;
     emitBody(body, inside, arguments.drop_front(list.size()));
+    return SmallVector<Value>();
   });
 }
 

@@ -2,7 +2,6 @@
 
 #include "dsflash/Kernels/KernelBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -127,6 +126,10 @@ SmallVector<Value> KernelBuilder::loop(Value begin, Value end, int64_t step,
 }
 
 void KernelBuilder::shareLoop(int64_t end, int64_t step, LoopBody body) {
+  shareLoop(index(end), step, body);
+}
+
+void KernelBuilder::shareLoop(Value end, int64_t step, LoopBody body) {
   shareLoop(end, step, {}, [&](Value i, ArrayRef<Value>) {
     body(i);
     return SmallVector<Value>();
@@ -136,8 +139,14 @@ void KernelBuilder::shareLoop(int64_t end, int64_t step, LoopBody body) {
 SmallVector<Value> KernelBuilder::shareLoop(int64_t end, int64_t step,
                                             ArrayRef<Value> initial,
                                             CarryBody body) {
+  return shareLoop(index(end), step, initial, body);
+}
+
+SmallVector<Value> KernelBuilder::shareLoop(Value end, int64_t step,
+                                            ArrayRef<Value> initial,
+                                            CarryBody body) {
   Value first = threads == 1 ? index(0) : mul(thread(), step);
-  return loop(first, index(end), threads * step, initial, body);
+  return loop(first, end, threads * step, initial, body);
 }
 
 void KernelBuilder::when(Value condition, function_ref<void()> body) {
@@ -198,72 +207,6 @@ Value KernelBuilder::scratch(ArrayRef<int64_t> shape, Type element) {
   setInsertionPointToStart(&function.getBody().front());
   return memref::AllocaOp::create(*this, MemRefType::get(shape, element),
                                   getI64IntegerAttr(alignment));
-}
-
-//===----------------------------------------------------------------------===//
-// Blocks of threads
-//===----------------------------------------------------------------------===//
-
-Value KernelBuilder::thread() {
-  return toIndex(NVVM::ThreadIdXOp::create(*this, getI32Type()));
-}
-
-void KernelBuilder::barrier() { NVVM::Barrier0Op::create(*this); }
-
-Value KernelBuilder::reduceThreads(Value value,
-                                   function_ref<Value(Value, Value)> combine) {
-  if (threads == 1)
-    return value;
-  Value parts = shared(/*offset=*/0, {threads}, value.getType());
-  Value number = thread();
-  store(value, parts, {number});
-  barrier();
-  for (int64_t half = threads / 2; half > 0; half /= 2) {
-    when(cmp(arith::CmpIPredicate::slt, number, index(half)), [&] {
-      Value other = load(parts, {add(number, half)});
-      store(combine(load(parts, {number}), other), parts, {number});
-    });
-    barrier();
-  }
-  Value result = load(parts, {index(0)});
-  barrier();
-  return result;
-}
-
-Value KernelBuilder::sumThreads(Value value) {
-  return reduceThreads(value, [&](Value a, Value b) { return addf(a, b); });
-}
-
-Value KernelBuilder::maxThreads(Value value) {
-  return reduceThreads(value, [&](Value a, Value b) { return maxf(a, b); });
-}
-
-/// All shared memory of a block; a launch says how much that is.
-static memref::GlobalOp getSharedMemory(KernelBuilder &b) {
-  constexpr StringLiteral name = "dsflash_shared";
-  constexpr int64_t addressSpace = 3, alignment = 128;
-  auto module =
-      b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
-  if (auto known = module.lookupSymbol<memref::GlobalOp>(name))
-    return known;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(module.getBody());
-  auto type = MemRefType::get(0, b.getI8Type(), MemRefLayoutAttrInterface(),
-                              b.getI64IntegerAttr(addressSpace));
-  return memref::GlobalOp::create(
-      b, b.getStringAttr(name), /*sym_visibility=*/StringAttr(),
-      TypeAttr::get(type), /*initial_value=*/Attribute(),
-      /*constant=*/UnitAttr(), b.getI64IntegerAttr(alignment));
-}
-
-Value KernelBuilder::shared(int64_t offset, ArrayRef<int64_t> shape,
-                            Type element) {
-  memref::GlobalOp memory = getSharedMemory(*this);
-  MemRefType bytes = memory.getType();
-  auto type = MemRefType::get(shape, element, MemRefLayoutAttrInterface(),
-                              bytes.getMemorySpace());
-  Value base = memref::GetGlobalOp::create(*this, bytes, memory.getSymName());
-  return memref::ViewOp::create(*this, type, base, index(offset), ValueRange());
 }
 
 //===----------------------------------------------------------------------===//

@@ -46,6 +46,9 @@ Value KernelBuilder::intLike(Value like, int64_t value) {
 Value KernelBuilder::bitAnd(Value a, int64_t mask) {
   return arith::AndIOp::create(*this, a, intLike(a, mask));
 }
+Value KernelBuilder::bitAnd(Value a, Value b) {
+  return arith::AndIOp::create(*this, a, b);
+}
 Value KernelBuilder::bitOr(Value a, Value b) {
   return arith::OrIOp::create(*this, a, b);
 }
@@ -205,6 +208,26 @@ Value KernelBuilder::quantizeGroup(MutableArrayRef<Value> group,
   return scale;
 }
 
+Value KernelBuilder::decodeStored(Value stored, Value scale,
+                                  FormatAttr format) {
+  switch (format.getElement()) {
+  case Element::BF16:
+    return decodeBF16(stored);
+  case Element::E4M3: {
+    Value codes = decodeE4M3(stored);
+    int64_t lanes = cast<VectorType>(codes.getType()).getNumElements();
+    return mulf(codes, splat(scale, lanes));
+  }
+  case Element::E2M1: {
+    Value bits = widen(stored);
+    return vector::InterleaveOp::create(*this, decodeE2M1(bits, scale),
+                                        decodeE2M1(shiftRight(bits, 4), scale));
+  }
+  default:
+    return stored;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Packed rows
 //===----------------------------------------------------------------------===//
@@ -242,10 +265,8 @@ void KernelBuilder::decodeRow(FormatAttr format, Value payload, Value scales,
   if (!format.hasScale()) {
     int64_t lanes = getLanes(dim);
     loop(index(0), index(dim), lanes, [&](Value column) {
-      Value vector = loadVector(payload, {row, column}, lanes);
-      if (format.getElement() == Element::BF16)
-        vector = decodeBF16(vector);
-      storeVector(vector, out, {column});
+      Value stored = loadVector(payload, {row, column}, lanes);
+      storeVector(decodeStored(stored, /*scale=*/{}, format), out, {column});
     });
     return;
   }
@@ -267,16 +288,7 @@ void KernelBuilder::decodeRow(FormatAttr format, Value payload, Value scales,
     for (int64_t i = 0; i < step; i += lanes * perByte) {
       Value column = add(first, i);
       Value codes = loadVector(payload, {row, div(column, perByte)}, lanes);
-      Value vector;
-      if (packed) {
-        Value bits = widen(codes);
-        vector = vector::InterleaveOp::create(
-            *this, decodeE2M1(bits, scale),
-            decodeE2M1(shiftRight(bits, 4), scale));
-      } else {
-        vector = mulf(decodeE4M3(codes), splat(scale, lanes));
-      }
-      storeVector(vector, out, {column});
+      storeVector(decodeStored(codes, scale, format), out, {column});
     }
   });
 }
@@ -289,11 +301,7 @@ Value KernelBuilder::decodePart(FormatAttr format, Value payload, Value scales,
   int64_t bytes = format.getPayloadBytes(count), perByte = count / bytes;
   Value codes = loadVector(payload, {row, div(column, perByte)}, bytes,
                            llvm::Align(bytes));
-  if (format.getElement() == Element::E4M3)
-    return mulf(decodeE4M3(codes), splat(scale, count));
-  Value bits = widen(codes);
-  return vector::InterleaveOp::create(*this, decodeE2M1(bits, scale),
-                                      decodeE2M1(shiftRight(bits, 4), scale));
+  return decodeStored(codes, scale, format);
 }
 
 void KernelBuilder::encodeRow(FormatAttr format, Value values, Value valueRow,

@@ -1,7 +1,7 @@
 //===- ProductOperands.cpp - Arguments of a product's function ------------===//
 
 #include "ProductOperands.h"
-#include "SharedFunction.h"
+#include "dsflash/Kernels/SharedFunction.h"
 
 using namespace mlir;
 using namespace mlir::dsflash;
@@ -53,6 +53,7 @@ void ProductOperands::callFunction(
     for (auto [operand, argument] : llvm::zip_equal(inside.list(), arguments))
       *operand = argument;
     emitBody(body, inside);
+    return SmallVector<Value>();
   });
 }
 

@@ -1,6 +1,6 @@
 //===- SharedFunction.cpp - Code that several kernels share ---------------===//
 
-#include "SharedFunction.h"
+#include "dsflash/Kernels/SharedFunction.h"
 #include "dsflash/Transforms/AttributeNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -11,13 +11,13 @@ using namespace mlir::dsflash;
 Value mlir::dsflash::forgetExtents(KernelBuilder &b, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   SmallVector<int64_t> extents(type.getRank(), ShapedType::kDynamic);
-  return memref::CastOp::create(
-      b, MemRefType::get(extents, type.getElementType()), buffer);
+  return memref::CastOp::create(b, type.clone(extents), buffer);
 }
 
-void mlir::dsflash::callShared(
+SmallVector<Value> mlir::dsflash::callShared(
     KernelBuilder &b, StringRef name, ValueRange operands,
-    function_ref<void(KernelBuilder &body, ValueRange arguments)> emitBody) {
+    function_ref<SmallVector<Value>(KernelBuilder &body, ValueRange arguments)>
+        emitBody) {
   auto module =
       b.getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   auto function = module.lookupSymbol<func::FuncOp>(name);
@@ -28,10 +28,14 @@ void mlir::dsflash::callShared(
     function->setAttr(kernelAttrName, b.getUnitAttr());
     module.push_back(function);
     Block *entry = function.addEntryBlock();
-    KernelBuilder body(b.getLoc(), b.getContext(), b.getMaxLanes());
+    KernelBuilder body(b.getLoc(), b.getContext(), b.getMaxLanes(),
+                       b.getThreads());
     body.setInsertionPointToStart(entry);
-    emitBody(body, entry->getArguments());
-    func::ReturnOp::create(body);
+    SmallVector<Value> results = emitBody(body, entry->getArguments());
+    func::ReturnOp::create(body, results);
+    function.setType(
+        b.getFunctionType(operands.getTypes(), ValueRange(results).getTypes()));
   }
-  func::CallOp::create(b, function, operands);
+  auto call = func::CallOp::create(b, function, operands);
+  return SmallVector<Value>(call.getResults());
 }

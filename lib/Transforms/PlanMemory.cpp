@@ -27,21 +27,24 @@ namespace {
 
 constexpr int64_t alignment = 64;
 
-/// rows * n + fixed bytes.
-struct Bytes {
+/// rows * n + fixed, of bytes or of elements.
+struct Linear {
   int64_t rows = 0;
   int64_t fixed = 0;
 
-  Bytes operator+(Bytes other) const {
+  Linear operator+(Linear other) const {
     return {rows + other.rows, fixed + other.fixed};
   }
+  Linear operator*(int64_t factor) const {
+    return {rows * factor, fixed * factor};
+  }
   /// Not more, whatever n is.
-  bool operator<=(Bytes other) const {
+  bool operator<=(Linear other) const {
     return rows <= other.rows && fixed <= other.fixed;
   }
 };
 
-Bytes max(Bytes a, Bytes b) {
+Linear max(Linear a, Linear b) {
   return {std::max(a.rows, b.rows), std::max(a.fixed, b.fixed)};
 }
 
@@ -49,9 +52,9 @@ Bytes max(Bytes a, Bytes b) {
 /// both included: a buffer, or what a callee needs during its call.
 struct Piece {
   Operation *op;
-  Bytes size;
+  Linear size;
   unsigned first, last;
-  Bytes offset;
+  Linear offset;
 
   bool overlapsInTime(const Piece &other) const {
     return first <= other.last && other.first <= last;
@@ -69,13 +72,13 @@ bool isPlacedBefore(const Piece *a, const Piece *b) {
 }
 
 /// Finds a place for every piece. Gives the bytes that hold all of them.
-Bytes place(MutableArrayRef<Piece> pieces) {
+Linear place(MutableArrayRef<Piece> pieces) {
   SmallVector<Piece *> order;
   for (Piece &piece : pieces)
     order.push_back(&piece);
   llvm::sort(order, isPlacedBefore);
 
-  Bytes total;
+  Linear total;
   for (auto [number, piece] : llvm::enumerate(order)) {
     auto inTheWay = [piece = piece](const Piece *other) {
       return piece->overlapsInTime(*other) && piece->overlapsInSpace(*other);
@@ -92,11 +95,11 @@ Bytes place(MutableArrayRef<Piece> pieces) {
 /// The plan of one function.
 class Planner {
 public:
-  Planner(func::FuncOp function, const llvm::StringMap<Bytes> &callees)
+  Planner(func::FuncOp function, const llvm::StringMap<Linear> &callees)
       : function(function), callees(callees) {}
 
   /// Replaces allocations and extends calls; gives the bytes of the workspace.
-  FailureOr<Bytes> run();
+  FailureOr<Linear> run();
 
 private:
   LogicalResult collect();
@@ -105,17 +108,17 @@ private:
   /// Extends `piece` to all uses of a buffer and of what is made of it.
   LogicalResult extendToUses(Value buffer, Piece &piece);
 
-  /// The factor f of an index f * (an argument's leading extent).
-  FailureOr<int64_t> getFactor(Value index);
-  /// The factor of a buffer's leading extent, 0 where it is static.
-  FailureOr<int64_t> getLeadingFactor(Value buffer);
+  /// An index in terms of n, an argument's leading extent.
+  FailureOr<Linear> getLinear(Value index);
+  /// A buffer's leading extent; nothing where it is static.
+  FailureOr<Linear> getLeadingExtent(Value buffer);
 
   void addWorkspace();
-  Value materialize(ImplicitLocOpBuilder &builder, Bytes bytes);
+  Value materialize(ImplicitLocOpBuilder &builder, Linear bytes);
   void rewrite(const Piece &piece);
 
   func::FuncOp function;
-  const llvm::StringMap<Bytes> &callees;
+  const llvm::StringMap<Linear> &callees;
   DenseMap<Operation *, unsigned> positions; // in the function's block
   SmallVector<Piece> pieces;
   Value rows, workspace;
@@ -123,36 +126,42 @@ private:
 
 } // namespace
 
-FailureOr<int64_t> Planner::getFactor(Value index) {
+FailureOr<Linear> Planner::getLinear(Value index) {
+  if (std::optional<int64_t> constant = getConstantIntValue(index))
+    if (*constant >= 0)
+      return Linear{0, *constant};
   Operation *op = index.getDefiningOp();
   if (auto dim = dyn_cast_or_null<memref::DimOp>(op))
     if (dim.getConstantIndex() == 0)
-      return getLeadingFactor(dim.getSource());
-  if (auto product = dyn_cast_or_null<arith::MulIOp>(op))
-    for (auto [factor, other] : {std::pair(product.getRhs(), product.getLhs()),
-                                 std::pair(product.getLhs(), product.getRhs())})
-      if (std::optional<int64_t> constant = getConstantIntValue(factor)) {
-        FailureOr<int64_t> rest = getFactor(other);
-        if (succeeded(rest) && *constant >= 0)
-          return *rest * *constant;
-      }
+      return getLeadingExtent(dim.getSource());
+  if (auto sum = dyn_cast_or_null<arith::AddIOp>(op)) {
+    FailureOr<Linear> a = getLinear(sum.getLhs()), b = getLinear(sum.getRhs());
+    if (succeeded(a) && succeeded(b))
+      return *a + *b;
+  }
+  if (auto product = dyn_cast_or_null<arith::MulIOp>(op)) {
+    FailureOr<Linear> a = getLinear(product.getLhs()),
+                      b = getLinear(product.getRhs());
+    if (succeeded(a) && succeeded(b) && (a->rows == 0 || b->rows == 0))
+      return a->rows == 0 ? *b * a->fixed : *a * b->fixed;
+  }
   // Not more than either.
   if (auto least = dyn_cast_or_null<arith::MinSIOp>(op))
     for (Value bound : least->getOperands())
-      if (FailureOr<int64_t> factor = getFactor(bound); succeeded(factor))
-        return factor;
+      if (FailureOr<Linear> linear = getLinear(bound); succeeded(linear))
+        return linear;
   return failure();
 }
 
-FailureOr<int64_t> Planner::getLeadingFactor(Value buffer) {
+FailureOr<Linear> Planner::getLeadingExtent(Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   if (type.getRank() == 0 || !type.isDynamicDim(0))
-    return 0;
+    return Linear();
   if (isa<BlockArgument>(buffer) &&
       buffer.getParentBlock() == &function.getBody().front())
-    return 1;
+    return Linear{1, 0};
   if (auto alloc = buffer.getDefiningOp<memref::AllocOp>())
-    return getFactor(alloc.getDynamicSizes().front());
+    return getLinear(alloc.getDynamicSizes().front());
   return failure();
 }
 
@@ -179,17 +188,19 @@ LogicalResult Planner::addBuffer(memref::AllocOp alloc) {
       (!shape.empty() && ShapedType::isDynamicShape(shape.drop_front())))
     return alloc.emitOpError() << "expected a plain layout with no dynamic "
                                   "extent but the leading one";
-  FailureOr<int64_t> factor = getLeadingFactor(alloc);
-  if (failed(factor))
-    return alloc.emitOpError() << "expected the leading extent to be constant "
-                                  "or the one of an argument times a constant";
+  FailureOr<Linear> leading = getLeadingExtent(alloc);
+  if (failed(leading))
+    return alloc.emitOpError()
+           << "expected the leading extent to be a constant "
+              "times the one of an argument plus a constant";
   int64_t bytes = DataLayout::closest(alloc).getTypeSize(type.getElementType());
   for (int64_t extent : shape)
-    bytes *= ShapedType::isDynamic(extent) ? *factor : extent;
-  bytes = llvm::alignTo(bytes, alignment);
+    bytes *= ShapedType::isDynamic(extent) ? 1 : extent;
+  Linear size = type.hasStaticShape() ? Linear{0, bytes} : *leading * bytes;
+  for (int64_t *part : {&size.rows, &size.fixed})
+    *part = llvm::alignTo(*part, alignment);
 
-  Piece piece{alloc, type.hasStaticShape() ? Bytes{0, bytes} : Bytes{bytes, 0},
-              std::numeric_limits<unsigned>::max(), 0, Bytes()};
+  Piece piece{alloc, size, std::numeric_limits<unsigned>::max(), 0, Linear()};
   if (failed(extendToUses(alloc, piece)))
     return failure();
   pieces.push_back(piece);
@@ -200,20 +211,19 @@ LogicalResult Planner::addCall(func::CallOp call) {
   auto callee = callees.find(call.getCallee());
   if (callee == callees.end())
     return success();
-  int64_t factor = 0; // the callee's n is at most factor times ours
+  Linear most; // the callee's n is not more
   for (Value operand : call.getOperands()) {
     if (!isa<MemRefType>(operand.getType()))
       continue;
-    FailureOr<int64_t> ofOperand = getLeadingFactor(operand);
+    FailureOr<Linear> ofOperand = getLeadingExtent(operand);
     if (failed(ofOperand))
       return call.emitOpError() << "passes a buffer of unknown extent";
-    factor = std::max(factor, *ofOperand);
+    most = max(most, *ofOperand);
   }
-  Bytes need = callee->second;
+  Linear need = most * callee->second.rows + Linear{0, callee->second.fixed};
   unsigned position =
       positions.lookup(function.getBody().front().findAncestorOpInBlock(*call));
-  pieces.push_back({call, Bytes{need.rows * factor, need.fixed}, position,
-                    position, Bytes()});
+  pieces.push_back({call, need, position, position, Linear()});
   return success();
 }
 
@@ -256,7 +266,7 @@ void Planner::addWorkspace() {
   workspace = function.getArguments().back();
 }
 
-Value Planner::materialize(ImplicitLocOpBuilder &builder, Bytes bytes) {
+Value Planner::materialize(ImplicitLocOpBuilder &builder, Linear bytes) {
   Value fixed = arith::ConstantIndexOp::create(builder, bytes.fixed);
   if (bytes.rows == 0)
     return fixed;
@@ -283,10 +293,10 @@ void Planner::rewrite(const Piece &piece) {
   call.getOperandsMutable().append(part);
 }
 
-FailureOr<Bytes> Planner::run() {
+FailureOr<Linear> Planner::run() {
   if (failed(collect()))
     return failure();
-  Bytes total = place(pieces);
+  Linear total = place(pieces);
   addWorkspace();
   for (const Piece &piece : pieces)
     rewrite(piece);
@@ -304,9 +314,9 @@ struct PlanMemory : dsflash::impl::PlanMemoryPassBase<PlanMemory> {
     auto functions = sortCalleesFirst(getOperation());
     if (failed(functions))
       return signalPassFailure();
-    llvm::StringMap<Bytes> plans;
+    llvm::StringMap<Linear> plans;
     for (func::FuncOp function : *functions) {
-      FailureOr<Bytes> plan = Planner(function, plans).run();
+      FailureOr<Linear> plan = Planner(function, plans).run();
       if (failed(plan))
         return signalPassFailure();
       plans[function.getSymName()] = *plan;

@@ -1,7 +1,7 @@
 // RUN: dsflash-opt %s --dsflash-plan-memory -split-input-file -verify-diagnostics
 
 func.func @unknown_extent(%n: index) {
-  // expected-error @+1 {{'memref.alloc' op expected the leading extent to be constant or the one of an argument times a constant}}
+  // expected-error @+1 {{'memref.alloc' op expected the leading extent to be a constant times the one of an argument plus a constant}}
   %0 = memref.alloc(%n) : memref<?xf32>
   dsflash.probe "a" %0 : memref<?xf32>
   return

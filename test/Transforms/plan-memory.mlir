@@ -53,6 +53,25 @@ func.func @sizes(%x: memref<?x3xf32>, %y: memref<?xi32>) {
   return
 }
 
+// An extent of n and a few more takes bytes of each kind.
+// CHECK-LABEL: func @few_more
+// CHECK-SAME: attributes {dsflash.workspace_fixed_bytes = 768 : i64, dsflash.workspace_row_bytes = 128 : i64}
+// CHECK: %[[MORE:.*]] = arith.addi %{{.*}}, %c2
+// CHECK: memref.view %{{.*}}[%c0][%[[MORE]]] : memref<?xi8> to memref<?x32xf32>
+// CHECK: %[[ROWS:.*]] = arith.muli %{{.*}}, %c128
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[ROWS]], %c256
+// CHECK: memref.view %{{.*}}[%[[BEHIND]]][] : memref<?xi8> to memref<128xf32>
+func.func @few_more(%x: memref<?x3xf32>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %n = memref.dim %x, %c0 : memref<?x3xf32>
+  %more = arith.addi %n, %c2 : index
+  %a = memref.alloc(%more) : memref<?x32xf32>
+  %b = memref.alloc() : memref<128xf32>
+  dsflash.dispatch @few_more_kernel grid(%n) outs(%a, %b : memref<?x32xf32>, memref<128xf32>)
+  return
+}
+
 // A callee works in the part that is free during its call: beside what the
 // caller keeps, in the place of what it does not keep. A layer that gets k * n rows needs k times as much.
 // CHECK-LABEL: func @forward
@@ -84,3 +103,4 @@ func.func private @add(%begin: index, %end: index, %x: memref<?x64xf32>, %y: mem
   return
 }
 func.func private @sizes_kernel(index, index, memref<?x3xf32>, memref<?xi32>, memref<5xi32>) attributes {dsflash.kernel}
+func.func private @few_more_kernel(index, index, memref<?x32xf32>, memref<128xf32>) attributes {dsflash.kernel}

@@ -246,10 +246,9 @@ void CompiledModel::runOnDevice(const Rows &rows,
                                  dsf_access(entry.tensors[i].access)));
   for (int64_t i = 0; i < module->weight_count; ++i) {
     const dsf_weight &weight = module->weights[i];
-    // Tests have weights of f32.
-    ASSERT_EQ(weight.type, uint32_t(DSF_F32));
+    int64_t bytes = weight.type == DSF_BF16 ? 2 : 4;
     slots.push_back(memory.add(weight.tensor, const_cast<void *>(weights[i]),
-                               weight.rows * weight.columns * 4));
+                               weight.rows * weight.columns * bytes));
   }
   void *workspace = memory.add("workspace", nullptr,
                                entry.workspace_row_bytes * rows.size() +

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <memory>
 #include <numeric>
 
 using namespace dsflash_test;
 
 namespace {
 constexpr int64_t heads = 4, dim = 16, blockSize = 4;
+constexpr int64_t mostKeys = 16384;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 std::string getModel(int64_t wanted, int64_t blocks, int64_t ratio) {
@@ -20,8 +22,8 @@ std::string getModel(int64_t wanted, int64_t blocks, int64_t ratio) {
   std::string selection = table(wanted), kept = table(blocks);
   std::string types = "tensor<?x64xf32>, tensor<?x4xf32>, !keys, !ids, !ids";
   std::string attributes = " {dsflash.dim = \"rows\", dsflash.name = ";
-  return "!keys = !dsflash.index_keys<rows = 1024, dim = 16, ratio = " +
-         std::to_string(ratio) + R"(, <f32>>
+  return "!keys = !dsflash.index_keys<rows = " + std::to_string(mostKeys) +
+         ", dim = 16, ratio = " + std::to_string(ratio) + R"(, <f32>>
 !ids = tensor<?xi32>
 module {
   func.func @forward(
@@ -63,6 +65,16 @@ Ints pick(const Floats &scores, int64_t wanted, float lowest) {
   return order;
 }
 
+/// Compiled once for all tests.
+CompiledModel &getModule(int64_t wanted, int64_t blocks, int64_t ratio) {
+  static std::map<std::string, std::unique_ptr<CompiledModel>> modules;
+  std::string text = getModel(wanted, blocks, ratio);
+  std::unique_ptr<CompiledModel> &module = modules[text];
+  if (!module)
+    module = std::make_unique<CompiledModel>(text);
+  return *module;
+}
+
 struct Selections {
   Ints plain, full, kept, inside;
 };
@@ -82,7 +94,7 @@ protected:
 
   void check(int64_t wanted, int64_t blocks, int32_t ratio, int32_t first,
              int32_t count, float special = 0) {
-    CompiledModel module(getModel(wanted, blocks, ratio));
+    CompiledModel &module = getModule(wanted, blocks, ratio);
     State state = module.makeState();
     int64_t keyCount = (first + count) / ratio;
     Floats keys = smallIntegers(keyCount * dim);
@@ -91,7 +103,7 @@ protected:
     for (int64_t j = 0; special != 0 && j < keyCount; j += 3)
       keys[j * dim] = special;
     // What lies behind is not there yet.
-    std::fill_n(state.floats("keys"), 1024 * dim, infinity);
+    std::fill_n(state.floats("keys"), mostKeys * dim, infinity);
     std::copy(keys.begin(), keys.end(), state.floats("keys"));
 
     Selections actual;
@@ -167,6 +179,18 @@ TEST_F(IndexerTest, LongContexts) {
   check(/*wanted=*/100, /*blocks=*/150, /*ratio=*/2, 1500, 3);
 }
 
+// Rows whose keys are scanned in several parts, of which the last is not full.
+TEST_F(IndexerTest, ManyParts) {
+  check(/*wanted=*/40, /*blocks=*/20, /*ratio=*/1, 9000, 2);
+  check(/*wanted=*/700, /*blocks=*/300, /*ratio=*/1, 4093, 3);
+  check(/*wanted=*/100, /*blocks=*/150, /*ratio=*/2, 16382, 2, infinity);
+}
+
+// Many rows have a part each.
+TEST_F(IndexerTest, ManyRows) {
+  check(/*wanted=*/6, /*blocks=*/3, /*ratio=*/1, 200, 130);
+}
+
 // CASES 8: NaN scores are not selected, indices stay unique and in range.
 TEST_F(IndexerTest, NaNAndInfinity) {
   float nan = std::numeric_limits<float>::quiet_NaN();
@@ -176,7 +200,7 @@ TEST_F(IndexerTest, NaNAndInfinity) {
 
 // CASES 27: all scores zero.
 TEST_F(IndexerTest, AllScoresZero) {
-  CompiledModel module(getModel(6, 3, 1));
+  CompiledModel &module = getModule(6, 3, 1);
   State state = module.makeState();
   constexpr int32_t position = 499;
   std::fill_n(state.floats("keys"), 500 * dim, -1.0f);

@@ -80,8 +80,11 @@ public:
                           ArrayRef<Value> initial, CarryBody body);
   /// Walks 0 to `end`; the threads of an item take turns.
   void shareLoop(int64_t end, int64_t step, LoopBody body);
+  void shareLoop(Value end, int64_t step, LoopBody body);
   SmallVector<Value> shareLoop(int64_t end, int64_t step,
                                ArrayRef<Value> initial, CarryBody body);
+  SmallVector<Value> shareLoop(Value end, int64_t step, ArrayRef<Value> initial,
+                               CarryBody body);
   void when(Value condition, function_ref<void()> body);
   void when(Value condition, function_ref<void()> body,
             function_ref<void()> otherwise);
@@ -105,11 +108,24 @@ public:
   Value thread();
   /// Waits for all threads of the block; what they wrote is visible then.
   void barrier();
-  /// The sum or maximum of a float of each thread of an item, in a fixed
-  /// order; every thread gets it. Uses getSumBytes of the block's shared
-  /// memory.
+  /// Lets the first thread of an item do it.
+  void onFirstThread(function_ref<void()> body);
+  /// A barrier where several threads run an item.
+  void syncThreads();
+  /// The sum of a number of each thread of an item or the maximum of a float,
+  /// in a fixed order; every thread gets it. Uses getSumBytes of the block's
+  /// shared memory.
   Value sumThreads(Value value);
   Value maxThreads(Value value);
+  /// The largest or smallest i32 of the threads of an item, at most a warp.
+  Value maxOfWarp(Value value);
+  Value minOfWarp(Value value);
+  /// How many threads of an item have the flag set: those before this one, and
+  /// all. Uses the same memory; all threads have come by when it returns.
+  struct ThreadCount {
+    Value before, total;
+  };
+  ThreadCount countThreads(Value flag);
   static int64_t getSumBytes(int64_t threads) {
     return threads * sizeof(double);
   }
@@ -152,6 +168,7 @@ public:
   /// A constant of the integer type of `like`; excess high bits are dropped.
   Value intLike(Value like, int64_t value);
   Value bitAnd(Value a, int64_t mask);
+  Value bitAnd(Value a, Value b);
   Value bitOr(Value a, Value b);
   Value shiftLeft(Value a, int64_t count);
   Value shiftRight(Value a, int64_t count); // unsigned
@@ -182,6 +199,9 @@ public:
   /// Code of a value of the format's element type (e4m3 or e2m1) and back.
   Value encode(Value value, FormatAttr format);
   Value decode(Value code, FormatAttr format);
+  /// Values of adjacent elements as they are stored, times their common scale,
+  /// where the format has one.
+  Value decodeStored(Value stored, Value scale, FormatAttr format);
 
   /// The scale of a group from the largest magnitude in it, for a format of
   /// SPEC section 2: activations (e4m3 x e8m0), index rows (e2m1 x e8m0),

@@ -288,7 +288,7 @@ def PlanMemoryPass : Pass<"dsflash-plan-memory", "::mlir::ModuleOp"> {
     `%workspace: memref<?xi8> {dsflash.workspace}`, and each `memref.alloc`
     becomes a `memref.view` of it at the byte offset a * n + b, a multiple of 64, where n is the
     largest dynamic leading extent of the function's arguments. The leading extent of an
-    allocation is constant or such an extent times a constant. Buffers
+    allocation is such an extent times a constant plus a constant. Buffers
     that are not in use at the same time share bytes; a call gets the
     part of the workspace that is free during the call.
 

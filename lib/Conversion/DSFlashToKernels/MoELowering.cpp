@@ -1,5 +1,6 @@
 //===- MoELowering.cpp - Router and experts -------------------------------===//
 
+#include "BestEntries.h"
 #include "ElementWalk.h"
 #include "Lowering.h"
 #include "RowAccess.h"
@@ -36,7 +37,8 @@ static Value sqrtSoftplus(KernelBuilder &b, Value x) {
   return b.sqrt(b.addf(b.maxf(b.constantLike(type, 0.0f), x), tail));
 }
 
-/// The first of keys[0, ...] that comes after `previous`.
+/// The first of keys[0, ...] that comes after `previous`. Each thread looks at
+/// the keys that it stored itself.
 static Choice findNext(KernelBuilder &b, Value keys, Choice previous) {
   int64_t experts = getFeatures(keys);
   int64_t lanes = b.getLanes(experts);
@@ -48,8 +50,8 @@ static Choice findNext(KernelBuilder &b, Value keys, Choice previous) {
   Value lastKey = b.splat(previous.key, lanes);
   Value lastId = b.splat(previous.id, lanes);
   Value none = b.i32(noExpert, lanes);
-  SmallVector<Value> best = b.loop(
-      b.index(0), b.index(experts), lanes, {b.f32(-infinity, lanes), none},
+  SmallVector<Value> best = b.shareLoop(
+      experts, lanes, {b.f32(-infinity, lanes), none},
       [&](Value first, ArrayRef<Value> carried) -> SmallVector<Value> {
         Value key = b.loadVector(keys, {first}, lanes);
         Value id = b.add(b.splat(b.toI32(first), lanes), lane);
@@ -65,7 +67,21 @@ static Choice findNext(KernelBuilder &b, Value keys, Choice previous) {
       });
   Value key = b.reduceMax(best[0]);
   Value equal = b.cmpf(CmpF::OEQ, best[0], b.splat(key, lanes));
-  return {key, b.reduceMinI(b.select(equal, best[1], none))};
+  Value id = b.reduceMinI(b.select(equal, best[1], none));
+  if (b.getThreads() == 1)
+    return {key, id};
+  Value rank = BestEntries::getRank(b, key), top = b.maxOfWarp(rank);
+  Value isTop = b.cmp(Cmp::eq, rank, top);
+  id = b.minOfWarp(b.select(isTop, id, b.i32(noExpert)));
+  return {b.load(keys, {b.toIndex(id)}), id};
+}
+
+/// A warp chooses for a row on a device.
+static BlockAttr getRouterBlock(ConfigAttr config, int64_t experts) {
+  constexpr int64_t threads = 32;
+  if (!config)
+    return {};
+  return BlockAttr::get(config.getContext(), threads, 2 * experts * 4);
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, RouterOp op) {
@@ -75,6 +91,7 @@ void mlir::dsflash::lowerOp(Lowering &l, RouterOp op) {
   float scaling = op.getScaling().convertToFloat();
   bool normalize = op.getNormalize() && count > 1;
   Value n = l.rows(op.getLogits());
+  BlockAttr block = getRouterBlock(l.getConfig(), experts);
   l.replace(l.dispatch(
       "router", n, {op.getLogits(), op.getBias()},
       {l.empty(op.getExperts().getType(), n),
@@ -82,9 +99,15 @@ void mlir::dsflash::lowerOp(Lowering &l, RouterOp op) {
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
         Value bias = PackedRows(b, ins[1]).getPayload();
-        Value scores = b.scratch({experts}, b.getF32Type());
-        Value keys = b.scratch({experts}, b.getF32Type());
+        auto makeBuffer = [&](int64_t offset) {
+          Type f32 = b.getF32Type();
+          return block ? b.shared(offset, {experts}, f32)
+                       : b.scratch({experts}, f32);
+        };
+        Value scores = makeBuffer(0), keys = makeBuffer(experts * 4);
         b.loop(begin, end, [&](Value row) {
+          // The row before is done with the scores.
+          b.syncThreads();
           forVectors(b, experts, [&](Value first, int64_t lanes) {
             Value logits = b.loadVector(ins[0], {row, first}, lanes);
             Value score =
@@ -96,26 +119,32 @@ void mlir::dsflash::lowerOp(Lowering &l, RouterOp op) {
             b.storeVector(b.select(isNaN, b.f32(-infinity, lanes), key), keys,
                           {first});
           });
+          b.syncThreads();
           SmallVector<Value> initial = {b.f32(infinity), b.i32(-1),
                                         b.f32(0.0f)};
           Value sum = b.loop(
               b.index(0), b.index(count), 1, initial,
               [&](Value choice, ArrayRef<Value> carried) -> SmallVector<Value> {
                 Choice next = findNext(b, keys, {carried[0], carried[1]});
-                b.store(next.id, outs[0], {row, choice});
                 Value score = b.load(scores, {b.toIndex(next.id)});
-                b.store(score, outs[1], {row, choice});
+                b.onFirstThread([&] {
+                  b.store(next.id, outs[0], {row, choice});
+                  b.store(score, outs[1], {row, choice});
+                });
                 return {next.key, next.id, b.addf(carried[2], score)};
               })[2];
           Value divisor = b.addf(sum, b.f32(1e-20f));
-          b.loop(count, [&](Value choice) {
-            Value weight = b.load(outs[1], {row, choice});
-            if (normalize)
-              weight = b.divf(weight, divisor);
-            b.store(b.mulf(weight, b.f32(scaling)), outs[1], {row, choice});
+          b.onFirstThread([&] {
+            b.loop(count, [&](Value choice) {
+              Value weight = b.load(outs[1], {row, choice});
+              if (normalize)
+                weight = b.divf(weight, divisor);
+              b.store(b.mulf(weight, b.f32(scaling)), outs[1], {row, choice});
+            });
           });
         });
-      }));
+      },
+      /*writesState=*/false, block));
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,6 +3,7 @@
 #include "ElementWalk.h"
 #include "Lowering.h"
 #include "RowAccess.h"
+#include "dsflash/Kernels/BlockProduct.h"
 #include "dsflash/Kernels/TensorProduct.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include <limits>
@@ -144,6 +145,21 @@ static void lowerProduct(Lowering &l, StringRef name, OpTy op,
                              ins[1], outs[0]);
         },
         /*writesState=*/false, onTensorCores.getBlock()));
+    return;
+  }
+  BlockProduct onBlocks(op.getWeight().getType(), groups, op.getRounded(),
+                        sumType, l.getConfig());
+  if (onBlocks.isPossible()) {
+    Value tiles =
+        l.times(l.ceilDiv(n, BlockProduct::tileRows), onBlocks.getTiles());
+    l.replace(l.dispatch(
+        name, tiles, {op.getInput(), op.getWeight()}, l.empty(op.getType(), n),
+        [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
+            ValueRange outs) {
+          onBlocks.emit(b, begin, end, memref::DimOp::create(b, outs[0], 0),
+                        ins[0], ins[1], outs[0]);
+        },
+        /*writesState=*/false, onBlocks.getBlock()));
     return;
   }
   MatrixProduct product(op.getWeight().getType(), groups, op.getRounded(),
