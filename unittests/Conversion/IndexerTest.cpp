@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 using namespace dsflash_test;
@@ -168,6 +169,7 @@ private:
 
 // CASES 5: fewer rows than k.
 TEST_F(IndexerTest, ShortContexts) {
+  check(/*wanted=*/6, /*blocks=*/3, /*ratio=*/1, 7, 0);
   check(/*wanted=*/6, /*blocks=*/3, /*ratio=*/1, 0, 12);
   check(/*wanted=*/6, /*blocks=*/3, /*ratio=*/2, 0, 15);
 }
@@ -196,6 +198,59 @@ TEST_F(IndexerTest, NaNAndInfinity) {
   float nan = std::numeric_limits<float>::quiet_NaN();
   for (float special : {nan, -nan, infinity})
     check(/*wanted=*/6, /*blocks=*/3, /*ratio=*/1, 300, 4, special);
+}
+
+// A row of the published sizes (SPEC section 1) with eight parts of 1024 keys:
+// each takes the query once, and its keys once.
+TEST_F(IndexerTest, CountersFollowFromTheTile) {
+  constexpr double keys = 8192, parts = 8, keyHeads = 32, keyDim = 128,
+                   topK = 512;
+  std::string model = R"(
+!keys = !dsflash.index_keys<rows = 8192, dim = 128, ratio = 1, <e2m1, e8m0, [1, 32]>>
+!ids = tensor<?xi32>
+!q = tensor<?x4096xf32>
+!weights = tensor<?x32xf32>
+!selection = tensor<?x512xi32>
+module {
+  func.func @forward(
+      %q: !q {dsflash.name = "q", dsflash.dim = "rows"},
+      %weights: !weights {dsflash.name = "weights", dsflash.dim = "rows"},
+      %sequence: !ids {dsflash.name = "sequence", dsflash.dim = "rows"},
+      %position: !ids {dsflash.name = "position", dsflash.dim = "rows"},
+      %keys: !keys {dsflash.name = "keys"})
+      -> (!selection {dsflash.name = "selection", dsflash.dim = "rows"}) {
+    %0 = dsflash.indexer %q, %weights keys %keys rows(%sequence, %position)
+      : (!q, !weights, !keys, !ids, !ids) -> !selection
+    return %0 : !selection
+  }
+})";
+  CompiledModel module(model, "nvptx:sm_80", "counters");
+  State state = module.makeState();
+  Floats q = randomFloats(random, size_t(keyHeads * keyDim)),
+         weights = randomFloats(random, size_t(keyHeads));
+  Ints selection(size_t(topK), -1);
+  module.run(Rows({{int32_t(keys) - 1, 1}}), {&state},
+             {{"q", q.data()},
+              {"weights", weights.data()},
+              {"selection", selection.data()}});
+  nlohmann::json counted = nlohmann::json::parse(module.getStatistics());
+  auto found = std::find_if(counted.begin(), counted.end(),
+                            [](const nlohmann::json &kernel) {
+                              return kernel["name"] == "indexer_512";
+                            });
+  ASSERT_NE(found, counted.end());
+  auto number = [&](const char *name) { return (*found)[name].get<double>(); };
+  double key = keyDim / 2 + keyDim / 32,
+         query = (keyHeads * keyDim + keyHeads) * 4;
+  double entries = parts * topK * 8;
+  EXPECT_LE(number("unique_read_bytes"), 1.02 * (keys * key + query));
+  EXPECT_LE(number("unique_written_bytes"), 1.02 * entries);
+  // All threads of the 128 parts look up the sequence and the position.
+  constexpr double threads = 128 * 128, look = 8 + 8 + 8 + 4 + 4;
+  double requested = keys * key + parts * query + threads * look;
+  EXPECT_NEAR(number("global_read_bytes"), requested, 0.05 * requested);
+  EXPECT_LE(number("global_sectors"), 1.05 * number("ideal_sectors"));
+  EXPECT_LE(number("shared_passes"), 1.1 * number("ideal_passes"));
 }
 
 // CASES 27: all scores zero.

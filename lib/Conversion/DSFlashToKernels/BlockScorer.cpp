@@ -193,15 +193,17 @@ Value BlockScorer::score(const PackedRows &keys, Value position) {
     operands.push_back(memref::CastOp::create(
         b, type.clone({ShapedType::kDynamic, type.getDimSize(1)}), plane));
   }
-  std::string name =
-      "score_keys." + stringifyElement(shape.format.getElement()).str() + "." +
-      std::to_string(shape.heads) + "x" + std::to_string(shape.dim);
-  return b.callFunction(
-      name, operands, [&](KernelBuilder &body, ValueRange arguments) {
-        BlockScorer scorer(body, shape);
-        scorer.payload = arguments[1];
-        if (arguments.size() > 2)
-          scorer.scales = arguments[2];
-        return SmallVector<Value>{scorer.emitScore(arguments[0])};
-      })[0];
+  std::string name = "score_keys." + std::to_string(shape.heads) + "x" +
+                     std::to_string(shape.dim) + "." +
+                     stringifyElement(shape.format.getElement()).str();
+  if (shape.format.hasScale())
+    name += "." + std::to_string(shape.format.getBlockColumns());
+  return callShared(b, name, operands,
+                    [&](KernelBuilder &body, ValueRange arguments) {
+                      BlockScorer scorer(body, shape);
+                      scorer.payload = arguments[1];
+                      if (arguments.size() > 2)
+                        scorer.scales = arguments[2];
+                      return SmallVector<Value>{scorer.emitScore(arguments[0])};
+                    })[0];
 }

@@ -36,8 +36,8 @@ func.func @quantized(%x: tensor<?x64xf32>, %w: !fp8) -> tensor<?x96xf32> {
 
 !bf16 = !dsflash.weight<[96, 64], <bf16>>
 
-// Values that may have more bits than bf16, sums in f64 and odd widths stay on
-// the plain path.
+// Values that may have more bits than bf16, sums in f64 and odd widths are not
+// for tensor cores: a block shares the columns of four rows and an output.
 // CHECK-LABEL: func.func @plain
 func.func @plain(%x: tensor<?x64xf32>, %w: !bf16) -> (tensor<?x96xf32>, tensor<?x96xf32>) {
   %y = dsflash.linear %x, %w : (tensor<?x64xf32>, !bf16) -> tensor<?x96xf32>
@@ -50,6 +50,13 @@ func.func @odd(%x: tensor<?x64xf32>, %w: !dsflash.weight<[95, 64], <bf16>>) -> t
   %y = dsflash.linear %r, %w : (tensor<?x64xf32>, !dsflash.weight<[95, 64], <bf16>>) -> tensor<?x95xf32>
   return %y : tensor<?x95xf32>
 }
+// CHECK-NOT: tensor_product
+// CHECK: call @block_product.bf16.threads32.outputs1(
+// CHECK: func.func private @block_product.bf16.threads32.outputs1(
+// CHECK: memref.view {{.*}} to memref<4x32xf32, 3>
+// CHECK: call @block_product.bf16.f64.threads32.outputs1(
+// CHECK: func.func private @block_product.bf16.f64.threads32.outputs1(
+// CHECK: memref.view {{.*}} to memref<4x32xf64, 3>
 // CHECK-NOT: tensor_product
 
 // -----
@@ -154,3 +161,39 @@ func.func @draft_attention(%q: tensor<?x256xf32>, %kv: tensor<?x64xf32>, %window
   return %bounded, %unbounded : tensor<?x256xf32>, tensor<?x256xf32>
 }
 // CHECK-NOT: nvvm.mma.sync
+
+// -----
+
+!bias = !dsflash.weight<[1, 24], <f32>>
+
+// A warp chooses for a row.
+// CHECK-LABEL: func.func @router
+func.func @router(%logits: tensor<?x24xf32>, %bias: !bias) -> (tensor<?x6xi32>, tensor<?x6xf32>) {
+  %0:2 = dsflash.router %logits, %bias {temperature = 1.0 : f32, scaling = 1.5 : f32, normalize}
+    : (tensor<?x24xf32>, !bias) -> (tensor<?x6xi32>, tensor<?x6xf32>)
+  return %0#0, %0#1 : tensor<?x6xi32>, tensor<?x6xf32>
+}
+// CHECK:      func.func private @router_1x24_f32(
+// CHECK-SAME: dsflash.block = #dsflash.block<threads = 32, shared_bytes = 192>
+// CHECK:      nvvm.redux.sync max
+// CHECK:      nvvm.redux.sync min
+
+// -----
+
+!fn = !dsflash.weight<[24, 160], <f32>>
+!base = !dsflash.weight<[1, 24], <f32>>
+!scale = !dsflash.weight<[1, 3], <f32>>
+
+// The 16 entries of a row's matrix are carried through Sinkhorn's steps.
+// CHECK-LABEL: func.func @mix
+func.func @mix(%h: tensor<?x4x40xf32>, %fn: !fn, %base: !base, %scale: !scale)
+    -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4x4xf32>) {
+  %0:3 = dsflash.hc_mix %h, %fn, %base, %scale {iterations = 20 : i64, eps = 1.0e-6 : f32, norm_eps = 1.0e-20 : f32}
+    : (tensor<?x4x40xf32>, !fn, !base, !scale) -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4x4xf32>)
+  return %0#0, %0#1, %0#2 : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4x4xf32>
+}
+// CHECK:      func.func private @hc_mix_product_24x160_f32(
+// CHECK:      call @block_product.f32.threads64.outputs1(
+// CHECK:      func.func private @hc_mix_1x24_f32(
+// CHECK-SAME: dsflash.block = #dsflash.block<threads = 32, shared_bytes = 352>
+// CHECK:      scf.for {{.*}} -> (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32)
