@@ -154,3 +154,16 @@ func.func @draft_attention(%q: tensor<?x256xf32>, %kv: tensor<?x64xf32>, %window
   return %bounded, %unbounded : tensor<?x256xf32>, tensor<?x256xf32>
 }
 // CHECK-NOT: nvvm.mma.sync
+
+// -----
+
+// A table on a device is the rows of its call, item by item.
+!table = !dsflash.weight<[152, 32], <e4m3, e8m0, [1, 32]>>
+
+// CHECK-LABEL: func.func @looked_up
+// CHECK:       dsflash.await_rows %[[TABLE:.*]] :
+// CHECK:       dsflash.dispatch @engram_lookup_152x32_e4m3 grid(%{{.*}}) ins(%[[TABLE]] :
+func.func @looked_up(%rows: tensor<?x4xi64>, %table: !table) -> tensor<?x128xf32> {
+  %x = dsflash.engram_lookup %rows, %table : (tensor<?x4xi64>, !table) -> tensor<?x128xf32>
+  return %x : tensor<?x128xf32>
+}
