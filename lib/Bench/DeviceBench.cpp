@@ -98,7 +98,7 @@ double DeviceKernel::uniqueBytes() const {
 }
 
 std::optional<double> DeviceKernel::uniqueRatio() const {
-  if (!has(report, "bytes_read"))
+  if (!has(report, "bytes_read") || report.value("uses_state", true))
     return std::nullopt;
   return ratio(uniqueBytes(),
                number(report, "bytes_read") + number(report, "bytes_written"));
@@ -123,7 +123,9 @@ double DeviceKernel::bankRatio() const {
 std::optional<double> DeviceKernel::tensorShare() const {
   if (!has(report, "flops"))
     return std::nullopt;
-  return number(counters, "tensor_flops") / number(report, "flops");
+  double tensor = number(counters, "tensor_flops");
+  // Rows that fill a tile up are no work.
+  return std::min(1.0, tensor / number(report, "flops"));
 }
 
 std::optional<double> DeviceKernel::occupancy() const {

@@ -12,6 +12,7 @@
 // CHECK-SAME: %[[EXTENTS:[a-z0-9]+]]: tensor<?x2xi32> {dsflash.dim = "sequences", dsflash.name = "extents"},
 // CHECK-SAME: %[[MAP:[a-z0-9]+]]: !dsflash.weight<[1, 512], <i32>>)
 // CHECK-SAME: -> (tensor<?x4xi64> {dsflash.dim = "rows", dsflash.name = "engram_rows"})
+// CHECK-SAME: attributes {dsflash.host}
 // CHECK-NEXT: %[[ROWS:.*]] = dsflash.engram_hash %[[TOKENS]], %[[BACK]] map %[[MAP]] rows(%[[SEQUENCE]], %[[EXTENTS]])
 // CHECK-NEXT: return %[[ROWS]]
 func.func @forward(%stream: tensor<?x4x64xf32>, %tokens: tensor<?xi32> {dsflash.name = "tokens", dsflash.dim = "rows"},

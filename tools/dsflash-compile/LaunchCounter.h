@@ -18,11 +18,13 @@ struct BufferUse {
 };
 
 /// Launches of one kernel, summed up. Operations are known for matrix products
-/// only. Traffic is that of buffers and, of products, weights; what other
-/// kernels look up in weights and states does not count.
+/// only. Traffic is what a launch must move, once: of buffers the rows that it
+/// reads and writes, of weights the rows or tensors that it takes. What it finds
+/// in a state or leaves there depends on positions and does not count.
 struct KernelCost {
   int64_t count = 0;
   bool isProduct = false;
+  bool usesState = false;
   double flops = 0, bytesRead = 0, bytesWritten = 0;
   double weightBytes = 0; ///< of those read
   /// What the first launch reads and writes.
@@ -58,6 +60,7 @@ private:
   void walk(mlir::func::FuncOp function);
   void visit(mlir::Operation *op);
   void launch(mlir::dsflash::DispatchOp dispatch);
+  void addTraffic(mlir::dsflash::DispatchOp dispatch, KernelCost &cost);
   void loop(mlir::scf::ForOp loop);
   void call(mlir::func::CallOp call);
   void fold(mlir::Operation *op);

@@ -11,6 +11,7 @@ def DeriveEngramRowsPass : Pass<"dsflash-derive-engram-rows", "::mlir::ModuleOp"
     The rows of an Engram table follow from token ids alone (SPEC section 3, Engram), so that a host can fetch them ahead of a
     call. For each `dsflash.engram_hash` in `forward` whose rows go to the call of layer L, its first operand, the pass
     makes an entry `engram_rows.L` of the operations that the hash needs; its result is `engram_rows`, i64 [rows, columns].
+    It is `dsflash.host`: its launches run there even if those of the model run on a device.
     Runs on plain calls. An entry of that name stays as it is.
 
     ```mlir

@@ -197,3 +197,16 @@ func.func @mix(%h: tensor<?x4x40xf32>, %fn: !fn, %base: !base, %scale: !scale)
 // CHECK:      func.func private @hc_mix_1x24_f32(
 // CHECK-SAME: dsflash.block = #dsflash.block<threads = 32, shared_bytes = 352>
 // CHECK:      scf.for {{.*}} -> (f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32)
+
+// -----
+
+// A table on a device is the rows of its call, item by item.
+!table = !dsflash.weight<[152, 32], <e4m3, e8m0, [1, 32]>>
+
+// CHECK-LABEL: func.func @looked_up
+// CHECK:       dsflash.await_rows %[[TABLE:.*]] :
+// CHECK:       dsflash.dispatch @engram_lookup_152x32_e4m3 grid(%{{.*}}) ins(%[[TABLE]] :
+func.func @looked_up(%rows: tensor<?x4xi64>, %table: !table) -> tensor<?x128xf32> {
+  %x = dsflash.engram_lookup %rows, %table : (tensor<?x4xi64>, !table) -> tensor<?x128xf32>
+  return %x : tensor<?x128xf32>
+}

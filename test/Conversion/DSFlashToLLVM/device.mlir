@@ -12,6 +12,11 @@
 // CHECK-LABEL: llvm.func internal @counted(
 // CHECK:       llvm.load %{{.*}} : !llvm.ptr -> i32
 
+// An entry of the host runs its launches there, by a kernel of its own.
+// CHECK-LABEL: llvm.func internal @twice_host(
+// CHECK-LABEL: llvm.func internal @on_host(
+// CHECK:       llvm.mlir.addressof @twice_host.task
+
 // The table has the device's codes and kernels.
 // CHECK-DAG: llvm.mlir.global external constant @dsf.device_codes() {{.*}} : i8
 // CHECK-DAG: llvm.mlir.global internal constant @dsf.kernels()
@@ -61,5 +66,18 @@ func.func @counted(%count: memref<?xi32> {dsflash.name = "extents", dsflash.dim 
   %rows = memref.load %count[%c0] : memref<?xi32>
   %n = arith.index_cast %rows : i32 to index
   dsflash.dispatch @copy grid(%n) ins(%x : memref<?xf32>) outs(%y : memref<?xf32>)
+  return
+}
+func.func private @twice(%begin: index, %end: index, %x: memref<?xf32>, %y: memref<?xf32>) {
+  %a = memref.load %x[%begin] : memref<?xf32>
+  %sum = arith.addf %a, %a : f32
+  memref.store %sum, %y[%begin] : memref<?xf32>
+  return
+}
+func.func @on_host(%x: memref<?xf32> {dsflash.name = "x", dsflash.dim = "rows"},
+                   %y: memref<?xf32> {dsflash.name = "y", dsflash.dim = "rows"}) attributes {dsflash.host} {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xf32>
+  dsflash.dispatch @twice grid(%n) ins(%x : memref<?xf32>) outs(%y : memref<?xf32>)
   return
 }

@@ -29,7 +29,7 @@ for stage in report["stages"]:
     assert sum(time["seconds"] for time in report["passes"] if time["stage"] == stage["name"]) <= stage["seconds"], stage
 assert {"FuseRoundingPass", "OneShotBufferizePass"} <= {time["name"] for time in report["passes"]}
 # The names that scripts rely on, for every kernel; what has no meaning on a CPU is null.
-KEYS = ["name", "target", "phase", "count", "flops", "bytes_read", "bytes_written", "registers", "spills",
+KEYS = ["name", "target", "phase", "count", "flops", "bytes_read", "bytes_written", "uses_state", "registers", "spills",
         "shared_memory", "buffers"]
 work = {"decode": 0, "prefill": 0}
 for kernel in report["kernels"]:
