@@ -30,11 +30,13 @@ constexpr int64_t lineBytes = 64;
 constexpr int64_t span = 512;
 /// Inputs that stay in the second-level cache while tiles pass: at most
 /// `mostRows` rows, and not less than is computed together.
-constexpr int64_t narrowedBytes = 1 << 19, mostRows = 60;
+constexpr int64_t narrowedBytes = 1 << 19, mostRows = 72;
+/// Vectors of inputs that are narrowed together.
+constexpr int64_t narrowVectors = 4;
 /// Most rows whose weights are decoded in registers.
 constexpr int64_t mostDirect = 2;
-/// Rows and outputs whose sums are in registers together.
-constexpr int64_t tileRows = 3, tileOutputs = ProductLoops::tile;
+/// Rows whose sums with the outputs of a tile are in registers together.
+constexpr int64_t tileRows = 3;
 
 /// Columns whose weights a line of the cache holds.
 int64_t getUnit(FormatAttr format) {
@@ -44,47 +46,55 @@ int64_t getUnit(FormatAttr format) {
   return columns;
 }
 
+/// Rows of equal blocks, whole tiles that fit the scratch.
+Value getRowBlock(KernelBuilder &b, const ProductOperands &operands) {
+  auto ceilDiv = [&](Value a, Value d) {
+    return b.div(b.add(a, b.add(d, -1)), d);
+  };
+  Value one = b.index(1);
+  Value fitting = memref::DimOp::create(b, operands.narrowed, 0);
+  Value rows = b.max(operands.rowCount, one);
+  Value each = ceilDiv(rows, ceilDiv(rows, fitting));
+  return b.mul(ceilDiv(each, b.index(tileRows)), tileRows);
+}
+
 /// Writes the body of a product's function.
 class DotEmitter : public ProductLoops {
 public:
   DotEmitter(KernelBuilder &b, FormatAttr format,
              const ProductOperands &operands)
       : ProductLoops(b, format, b.getF32Type(), sumLanes, operands,
-                     memref::DimOp::create(b, operands.narrowed, 0), mostRows),
+                     getRowBlock(b, operands), mostRows),
         unit(getUnit(format)),
         weights(b.scratch({tile, span}, b.getBF16Type())),
         lastRow(b.add(memref::DimOp::create(b, operands.payload, 0), -1)) {}
 
 private:
-  /// Of a part of the columns: the number of vectors there, `isRest` if they
-  /// are fewer than a unit's.
-  using UnitBody = function_ref<SmallVector<Value>(
+  /// Takes the vectors from a column on; `isRest` if they are the last ones.
+  using VectorsBody = function_ref<SmallVector<Value>(
       Value column, int64_t vectors, bool isRest, ArrayRef<Value> sums)>;
 
-  /// A row of the weight, and the one that the next tile has in its place.
-  struct Output {
-    Value row;
-    Value ahead;
-  };
-  Output getOutputAhead(Value i) {
-    Value row = getOutput(i);
-    return {row, b.min(b.add(row, tile), lastRow)};
+  /// Brings weights that the next tile needs into the cache.
+  void prefetchNext(Value output, Value column) {
+    Value next = b.min(b.add(output, tile), lastRow);
+    b.prefetch(operands.payload, {next, b.div(column, getPerByte())});
   }
 
   bool isPacked() const { return format.getElement() == Element::E2M1; }
+  int64_t getPerByte() const { return isPacked() ? 2 : 1; }
   bool scalesInputs() const { return format.getElement() == Element::E4M3; }
 
   void emitTile(Value first, Value count, Value isFirst) override;
   void narrowRows(Value first, Value count);
-  void narrowRow(const Row &from, Value to);
+  SmallVector<Value> getInputScales(Value column, int64_t vectors);
   void narrowPackedRow(const Row &from, Value to);
   void emitDirect(int64_t rows);
   void emitDecoded(Value count);
   void decodeSpan(Value begin, Value end);
-  SmallVector<Value> decode(const Output &output, Value column, int64_t vectors,
+  SmallVector<Value> decode(Value output, Value column, int64_t vectors,
                             bool isRest);
-  SmallVector<Value> forUnits(Value begin, Value end, ArrayRef<Value> sums,
-                              UnitBody body);
+  SmallVector<Value> forVectors(Value begin, Value end, int64_t most,
+                                ArrayRef<Value> sums, VectorsBody body);
   Value loadNarrowed(Value row, Value column) {
     return b.loadVector(operands.narrowed, {row, column}, width);
   }
@@ -100,30 +110,46 @@ private:
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// Brings the rows to bf16 where the tile before took other columns or another
-/// scale of them.
+/// Brings the rows to bf16.
 void DotEmitter::narrowRows(Value first, Value count) {
-  b.loop(b.index(0), count, [&](Value number) {
-    Row row = getRow(b.add(first, number));
-    if (isPacked())
-      narrowPackedRow(row, number);
-    else
-      narrowRow(row, number);
-  });
+  auto forRows = [&](function_ref<void(const Row &from, Value to)> body) {
+    b.loop(b.index(0), count,
+           [&](Value row) { body(getRow(b.add(first, row)), row); });
+  };
+  if (isPacked())
+    return forRows(
+        [&](const Row &from, Value to) { narrowPackedRow(from, to); });
+  // A few vectors of all rows, so that their scales are decoded once.
+  forVectors(
+      b.index(0), columns, narrowVectors,
+      [&](Value column, int64_t vectors, bool, ArrayRef<Value>) {
+        SmallVector<Value> scales = getInputScales(column, vectors);
+        forRows([&](const Row &from, Value to) {
+          for (int64_t i = 0; i < vectors; ++i) {
+            Value at = b.add(column, i * width);
+            Value vector = b.loadVector(
+                operands.input, {from.input, b.add(inputColumn, at)}, width);
+            if (scalesInputs())
+              vector = b.mulf(vector, scales[i]);
+            b.storeVector(b.narrowBF16(vector), operands.narrowed, {to, at});
+          }
+        });
+        return SmallVector<Value>();
+      });
 }
 
-void DotEmitter::narrowRow(const Row &from, Value to) {
-  b.loop(b.index(0), columns, width, [&](Value column) {
-    Value vector = b.loadVector(
-        operands.input, {from.input, b.add(inputColumn, column)}, width);
-    if (scalesInputs()) {
-      Value code =
-          b.load(operands.scales, {b.div(firstOutput, format.getBlockRows()),
-                                   b.div(column, format.getBlockColumns())});
-      vector = b.mulf(vector, b.splat(b.decodeScale(code, format), width));
-    }
-    b.storeVector(b.narrowBF16(vector), operands.narrowed, {to, column});
-  });
+/// Of each vector of columns, where the inputs are scaled.
+SmallVector<Value> DotEmitter::getInputScales(Value column, int64_t vectors) {
+  SmallVector<Value> scales;
+  if (!scalesInputs())
+    return scales;
+  Value row = b.div(firstOutput, format.getBlockRows());
+  for (int64_t i = 0; i < vectors; ++i) {
+    Value block = b.div(b.add(column, i * width), format.getBlockColumns());
+    Value code = b.load(operands.scales, {row, block});
+    scales.push_back(b.splat(b.decodeScale(code, format), width));
+  }
+  return scales;
 }
 
 /// Puts the columns where decode_e2m1_blocks has their weights, and zeros where
@@ -180,27 +206,28 @@ void DotEmitter::emitTile(Value first, Value count, Value isFirst) {
 /// A few rows: weights are decoded in registers, while those of the next tile
 /// come into the cache.
 void DotEmitter::emitDirect(int64_t rows) {
-  SmallVector<Output> outputs;
-  SmallVector<Value> sums;
+  SmallVector<Value> outputs, sums;
   for (int64_t i = 0; i < tile; ++i)
-    outputs.push_back(getOutputAhead(b.index(i)));
+    outputs.push_back(getOutput(b.index(i)));
   for (int64_t r = 0; r < rows; ++r)
     llvm::append_range(sums, zeros());
-  sums = forUnits(
-      b.index(0), columns, sums,
+  sums = forVectors(
+      b.index(0), columns, unit / width, sums,
       [&](Value column, int64_t vectors, bool isRest, ArrayRef<Value> carried) {
         SmallVector<Value> next(carried), inputs;
         for (int64_t r = 0; r < rows; ++r)
           for (int64_t part = 0; part < vectors; ++part)
             inputs.push_back(
                 loadNarrowed(b.index(r), b.add(column, part * width)));
-        for (int64_t i = 0; i < tile; ++i)
+        for (int64_t i = 0; i < tile; ++i) {
+          prefetchNext(outputs[i], column);
           for (auto [part, weight] :
                llvm::enumerate(decode(outputs[i], column, vectors, isRest)))
             for (int64_t r = 0; r < rows; ++r) {
               Value &sum = next[r * tile + i];
               sum = b.dotBF16(inputs[r * vectors + part], weight, sum);
             }
+        }
         return next;
       });
   for (int64_t r = 0; r < rows; ++r)
@@ -217,35 +244,35 @@ void DotEmitter::emitDecoded(Value count) {
     if (isPacked())
       end = b.mul(b.div(b.add(end, unit - 1), unit), unit);
     b.loop(b.index(0), count, tileRows, [&](Value firstRow) {
-      SmallVector<Value> rows;
-      for (int64_t r = 0; r < tileRows; ++r)
-        rows.push_back(b.min(b.add(firstRow, r), b.add(count, -1)));
-      for (int64_t output = 0; output < tile; output += tileOutputs) {
-        SmallVector<Value> sums;
-        for (Value row : rows)
-          llvm::append_range(sums, loadSums(row, output, tileOutputs));
-        sums =
-            b.loop(begin, end, width, sums,
-                   [&](Value column, ArrayRef<Value> carried) {
-                     SmallVector<Value> next(carried), inputs;
-                     for (Value row : rows)
-                       inputs.push_back(loadNarrowed(row, column));
-                     for (int64_t i = 0; i < tileOutputs; ++i) {
-                       Value weight = b.loadVector(
-                           weights, {b.index(output + i), b.sub(column, begin)},
-                           width);
-                       for (auto [r, input] : llvm::enumerate(inputs)) {
-                         Value &sum = next[r * tileOutputs + i];
-                         sum = b.dotBF16(input, weight, sum);
-                       }
-                     }
-                     return next;
-                   });
-        for (auto [r, row] : llvm::enumerate(rows))
-          storeSums(row,
-                    ArrayRef<Value>(sums).slice(r * tileOutputs, tileOutputs),
-                    output);
+      SmallVector<Value> rows, ahead;
+      for (int64_t r = 0; r < tileRows; ++r) {
+        Value row = b.add(firstRow, r);
+        rows.push_back(b.min(row, b.add(count, -1)));
+        // Beside each row comes an output of the next tile.
+        ahead.push_back(getOutput(b.rem(row, tile)));
       }
+      SmallVector<Value> sums;
+      for (Value row : rows)
+        llvm::append_range(sums, loadSums(row));
+      sums = b.loop(begin, end, width, sums,
+                    [&](Value column, ArrayRef<Value> carried) {
+                      SmallVector<Value> next(carried), inputs;
+                      for (auto [row, output] : llvm::zip_equal(rows, ahead)) {
+                        inputs.push_back(loadNarrowed(row, column));
+                        prefetchNext(output, column);
+                      }
+                      for (int64_t i = 0; i < tile; ++i) {
+                        Value weight = b.loadVector(
+                            weights, {b.index(i), b.sub(column, begin)}, width);
+                        for (auto [r, input] : llvm::enumerate(inputs)) {
+                          Value &sum = next[r * tile + i];
+                          sum = b.dotBF16(input, weight, sum);
+                        }
+                      }
+                      return next;
+                    });
+      for (auto [r, row] : llvm::enumerate(rows))
+        storeSums(row, ArrayRef<Value>(sums).slice(r * tile, tile));
     });
   });
 }
@@ -254,34 +281,32 @@ void DotEmitter::emitDecoded(Value count) {
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// Walks the columns begin to end a unit at a time and what is left in vectors,
-/// which of packed weights are one unit, filled up.
-SmallVector<Value> DotEmitter::forUnits(Value begin, Value end,
-                                        ArrayRef<Value> sums, UnitBody body) {
-  int64_t vectors = unit / width;
-  auto walk = [&](Value first, Value last, ArrayRef<Value> sums, int64_t step,
-                  bool isRest) {
-    return b.loop(first, last, step, sums,
+/// Walks the columns begin to end a few vectors at a time and what is left one
+/// by one; of packed weights that is one unit, filled up.
+SmallVector<Value> DotEmitter::forVectors(Value begin, Value end, int64_t most,
+                                          ArrayRef<Value> sums,
+                                          VectorsBody body) {
+  auto walk = [&](Value first, Value last, ArrayRef<Value> sums,
+                  int64_t vectors, bool isRest) {
+    return b.loop(first, last, vectors * width, sums,
                   [&](Value column, ArrayRef<Value> carried) {
-                    bool isUnit = !isRest || isPacked();
-                    return body(column, isUnit ? vectors : 1, isRest, carried);
+                    return body(column, vectors, isRest, carried);
                   });
   };
-  Value whole = b.sub(end, b.rem(b.sub(end, begin), unit));
-  SmallVector<Value> carried = walk(begin, whole, sums, unit, false);
-  if (vectors > 1)
-    carried = walk(whole, end, carried, isPacked() ? unit : width, true);
-  return carried;
+  Value rest = b.rem(b.sub(end, begin), most * width);
+  Value whole = b.sub(end, rest);
+  SmallVector<Value> carried = walk(begin, whole, sums, most, false);
+  if (most == 1)
+    return carried;
+  return walk(whole, end, carried, isPacked() ? most : 1, true);
 }
 
-/// The weights of an output in the vectors from `column` on, while those of the
-/// next tile come into the cache.
-SmallVector<Value> DotEmitter::decode(const Output &output, Value column,
+/// The weights of an output in the vectors from `column` on.
+SmallVector<Value> DotEmitter::decode(Value output, Value column,
                                       int64_t vectors, bool isRest) {
   int64_t count = vectors * width;
-  int64_t perByte = isPacked() ? 2 : 1;
-  SmallVector<Value> at = {output.row, b.div(column, perByte)};
-  b.prefetch(operands.payload, {output.ahead, at[1]});
+  int64_t perByte = getPerByte();
+  SmallVector<Value> at = {output, b.div(column, perByte)};
   Value stored;
   if (isPacked()) {
     Value left = b.div(b.sub(columns, column), perByte);
@@ -289,7 +314,7 @@ SmallVector<Value> DotEmitter::decode(const Output &output, Value column,
                       ? b.loadFirst(operands.payload, at, count / perByte, left)
                       : b.loadVector(operands.payload, at, count / perByte);
     SmallVector<Value> scales;
-    Value scaleRow = b.div(output.row, format.getBlockRows());
+    Value scaleRow = b.div(output, format.getBlockRows());
     Value lastBlock = b.add(b.div(columns, format.getBlockColumns()), -1);
     for (int64_t first = 0; first < count; first += format.getBlockColumns()) {
       Value block = b.div(b.add(column, first), format.getBlockColumns());
@@ -312,15 +337,16 @@ SmallVector<Value> DotEmitter::decode(const Output &output, Value column,
 /// Puts the weights of a span into `weights`.
 void DotEmitter::decodeSpan(Value begin, Value end) {
   b.loop(tile, [&](Value i) {
-    Output output = getOutputAhead(i);
-    forUnits(begin, end, {},
-             [&](Value column, int64_t vectors, bool isRest, ArrayRef<Value>) {
-               for (auto [part, vector] :
-                    llvm::enumerate(decode(output, column, vectors, isRest)))
-                 b.storeVector(vector, weights,
-                               {i, b.add(b.sub(column, begin), part * width)});
-               return SmallVector<Value>();
-             });
+    Value output = getOutput(i);
+    forVectors(
+        begin, end, unit / width, {},
+        [&](Value column, int64_t vectors, bool isRest, ArrayRef<Value>) {
+          for (auto [part, vector] :
+               llvm::enumerate(decode(output, column, vectors, isRest)))
+            b.storeVector(vector, weights,
+                          {i, b.add(b.sub(column, begin), part * width)});
+          return SmallVector<Value>();
+        });
   });
 }
 

@@ -75,20 +75,16 @@ SmallVector<Value> ProductLoops::zeros() {
   return SmallVector<Value>(tile, b.splat(zero, lanes));
 }
 
-SmallVector<Value> ProductLoops::loadSums(Value row, int64_t firstOutput,
-                                          int64_t count) {
+SmallVector<Value> ProductLoops::loadSums(Value row) {
   SmallVector<Value> sums;
-  for (int64_t i = firstOutput; i < firstOutput + count; ++i)
+  for (int64_t i = 0; i < tile; ++i)
     sums.push_back(b.loadVector(partial, {row, b.index(i * lanes)}, lanes));
   return sums;
 }
 
-void ProductLoops::storeSums(Value row, ArrayRef<Value> sums,
-                             int64_t firstOutput) {
-  for (auto [i, sum] : llvm::enumerate(sums)) {
-    int64_t output = firstOutput + int64_t(i);
-    b.storeVector(sum, partial, {row, b.index(output * lanes)});
-  }
+void ProductLoops::storeSums(Value row, ArrayRef<Value> sums) {
+  for (auto [i, sum] : llvm::enumerate(sums))
+    b.storeVector(sum, partial, {row, b.index(i * lanes)});
 }
 
 /// Stores the results of a block of rows.

@@ -37,9 +37,8 @@ protected:
   Value getOutput(Value i) { return b.min(b.add(firstOutput, i), lastOutput); }
   Row getRow(Value number);
   SmallVector<Value> zeros();
-  SmallVector<Value> loadSums(Value row, int64_t firstOutput = 0,
-                              int64_t count = tile);
-  void storeSums(Value row, ArrayRef<Value> sums, int64_t firstOutput = 0);
+  SmallVector<Value> loadSums(Value row);
+  void storeSums(Value row, ArrayRef<Value> sums);
 
   KernelBuilder &b;
   FormatAttr format;

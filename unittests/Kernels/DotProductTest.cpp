@@ -228,18 +228,14 @@ public:
 
 TEST(DotProduct, KeepsItsOrderWhateverRowsAndSplit) {
   for (const char *element : {"bf16", "e4m3", "e2m1"})
-    for (Case shape : {Case{"", 1, 5, 32},
-                       {"", 1, 40, 64},
-                       {"", 2, 16, 96},
-                       {"", 1, 12, 1056},
-                       {"", 1, 72, 640}})
+    for (Case shape : {Case{"", 1, 5, 32}, {"", 2, 80, 96}, {"", 1, 12, 1056}})
       for (Code code : getCodes()) {
         shape.element = element;
         DotProduct product(shape, code);
         std::string name = shape.element + " " + std::to_string(shape.outputs) +
                            "x" + std::to_string(shape.columns);
         int64_t features = shape.groups * shape.columns;
-        std::vector<float> input = product.getInput(65);
+        std::vector<float> input = product.getInput(75);
         std::vector<float> all = product.run(input);
         for (size_t i = 0; i < all.size(); ++i)
           ASSERT_EQ(all[i], product.getExpected(input, i)) << name << " " << i;
@@ -249,7 +245,7 @@ TEST(DotProduct, KeepsItsOrderWhateverRowsAndSplit) {
           EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin()))
               << name << ", rows " << rows;
         }
-        for (int64_t rows : {1, 65}) {
+        for (int64_t rows : {1, 75}) {
           std::vector<float> part(input.begin(),
                                   input.begin() + rows * features);
           std::vector<float> pieces(rows * shape.outputs);
@@ -276,7 +272,7 @@ TEST(DotProduct, EveryCodeWithExtremeScales) {
       std::vector<float> input(32 * 32, 0.0f);
       for (int64_t k = 0; k < 32; ++k)
         input[k * 32 + k] = 1.0f;
-      for (int scale : {0, 1, 100, 127, 200, 254, 255}) {
+      for (int scale : {0, 100, 254, 255}) {
         std::fill(product.weight.scales.begin(), product.weight.scales.end(),
                   scale);
         for (int64_t rows : {1, 2, 32})
