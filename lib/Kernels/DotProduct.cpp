@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
+#include <array>
 
 using namespace mlir;
 using namespace mlir::dsflash;
@@ -31,11 +32,8 @@ constexpr int64_t span = 512;
 /// Inputs that stay in the second-level cache while tiles pass: at most
 /// `mostRows` rows, and not less than is computed together.
 constexpr int64_t narrowedBytes = 1 << 19, mostRows = 72;
-/// Vectors of inputs that are narrowed together.
-constexpr int64_t narrowVectors = 4;
-/// Most rows whose weights are decoded in registers.
-constexpr int64_t mostDirect = 2;
-/// Rows whose sums with the outputs of a tile are in registers together.
+/// Rows whose sums with the outputs of a tile are in registers together. Up to
+/// so many are multiplied while the weights are decoded.
 constexpr int64_t tileRows = 3;
 
 /// Columns whose weights a line of the cache holds.
@@ -67,27 +65,24 @@ public:
                      getRowBlock(b, operands), mostRows),
         unit(getUnit(format)),
         weights(b.scratch({tile, span}, b.getBF16Type())),
-        lastRow(b.add(memref::DimOp::create(b, operands.payload, 0), -1)) {}
+        lastRow(b.add(memref::DimOp::create(b, operands.payload, 0), -1)) {
+    if (scalesInputs())
+      scales = b.scratch({span / width}, b.getF32Type());
+  }
 
 private:
   /// Takes the vectors from a column on; `isRest` if they are the last ones.
   using VectorsBody = function_ref<SmallVector<Value>(
       Value column, int64_t vectors, bool isRest, ArrayRef<Value> sums)>;
 
-  /// Brings weights that the next tile needs into the cache.
-  void prefetchNext(Value output, Value column) {
-    Value next = b.min(b.add(output, tile), lastRow);
-    b.prefetch(operands.payload, {next, b.div(column, getPerByte())});
-  }
-
   bool isPacked() const { return format.getElement() == Element::E2M1; }
-  int64_t getPerByte() const { return isPacked() ? 2 : 1; }
   bool scalesInputs() const { return format.getElement() == Element::E4M3; }
 
   void emitTile(Value first, Value count, Value isFirst) override;
   void narrowRows(Value first, Value count);
-  SmallVector<Value> getInputScales(Value column, int64_t vectors);
+  void decodeScales(Value begin, Value end);
   void narrowPackedRow(const Row &from, Value to);
+  void emitRows(Value count, int64_t direct);
   void emitDirect(int64_t rows);
   void emitDecoded(Value count);
   void decodeSpan(Value begin, Value end);
@@ -101,6 +96,7 @@ private:
 
   int64_t unit;
   Value weights; // decoded, of a span
+  Value scales;  // of the inputs of a span; null without
   Value lastRow; // of the weight
 };
 
@@ -119,37 +115,33 @@ void DotEmitter::narrowRows(Value first, Value count) {
   if (isPacked())
     return forRows(
         [&](const Row &from, Value to) { narrowPackedRow(from, to); });
-  // A few vectors of all rows, so that their scales are decoded once.
-  forVectors(
-      b.index(0), columns, narrowVectors,
-      [&](Value column, int64_t vectors, bool, ArrayRef<Value>) {
-        SmallVector<Value> scales = getInputScales(column, vectors);
-        forRows([&](const Row &from, Value to) {
-          for (int64_t i = 0; i < vectors; ++i) {
-            Value at = b.add(column, i * width);
-            Value vector = b.loadVector(
-                operands.input, {from.input, b.add(inputColumn, at)}, width);
-            if (scalesInputs())
-              vector = b.mulf(vector, scales[i]);
-            b.storeVector(b.narrowBF16(vector), operands.narrowed, {to, at});
-          }
-        });
-        return SmallVector<Value>();
+  b.loop(b.index(0), columns, span, [&](Value begin) {
+    Value end = b.min(b.add(begin, span), columns);
+    if (scalesInputs())
+      decodeScales(begin, end);
+    forRows([&](const Row &from, Value to) {
+      b.loop(begin, end, width, [&](Value column) {
+        Value vector = b.loadVector(
+            operands.input, {from.input, b.add(inputColumn, column)}, width);
+        if (scalesInputs()) {
+          Value scale = b.load(scales, {b.div(b.sub(column, begin), width)});
+          vector = b.mulf(vector, b.splat(scale, width));
+        }
+        b.storeVector(b.narrowBF16(vector), operands.narrowed, {to, column});
       });
+    });
+  });
 }
 
-/// Of each vector of columns, where the inputs are scaled.
-SmallVector<Value> DotEmitter::getInputScales(Value column, int64_t vectors) {
-  SmallVector<Value> scales;
-  if (!scalesInputs())
-    return scales;
+/// Puts the scale of each vector of a span's inputs into `scales`.
+void DotEmitter::decodeScales(Value begin, Value end) {
   Value row = b.div(firstOutput, format.getBlockRows());
-  for (int64_t i = 0; i < vectors; ++i) {
-    Value block = b.div(b.add(column, i * width), format.getBlockColumns());
+  b.loop(begin, end, width, [&](Value column) {
+    Value block = b.div(column, format.getBlockColumns());
     Value code = b.load(operands.scales, {row, block});
-    scales.push_back(b.splat(b.decodeScale(code, format), width));
-  }
-  return scales;
+    b.store(b.decodeScale(code, format), scales,
+            {b.div(b.sub(column, begin), width)});
+  });
 }
 
 /// Puts the columns where decode_e2m1_blocks has their weights, and zeros where
@@ -162,8 +154,9 @@ void DotEmitter::narrowPackedRow(const Row &from, Value to) {
     auto halves = vector::DeinterleaveOp::create(b, vector);
     auto even = vector::DeinterleaveOp::create(b, halves.getRes1());
     auto odd = vector::DeinterleaveOp::create(b, halves.getRes2());
-    for (auto [part, quarter] : llvm::enumerate(ArrayRef<Value>{
-             even.getRes1(), odd.getRes1(), even.getRes2(), odd.getRes2()}))
+    std::array<Value, 4> quarters = {even.getRes1(), odd.getRes1(),
+                                     even.getRes2(), odd.getRes2()};
+    for (auto [part, quarter] : llvm::enumerate(quarters))
       b.storeVector(quarter, operands.narrowed,
                     {to, b.add(column, int64_t(part) * width)});
   });
@@ -193,14 +186,16 @@ void DotEmitter::emitTile(Value first, Value count, Value isFirst) {
     isOther =
         b.bitOr(isOther, isZero(b.rem(firstOutput, format.getBlockRows())));
   b.when(isOther, [&] { narrowRows(first, count); });
-  Value one = b.cmp(Cmp::eq, count, b.index(1));
-  Value few = b.cmp(Cmp::sle, count, b.index(mostDirect));
+  emitRows(count, /*direct=*/1);
+}
+
+/// As many rows as `direct` or more.
+void DotEmitter::emitRows(Value count, int64_t direct) {
+  if (direct > tileRows)
+    return emitDecoded(count);
   b.when(
-      one, [&] { emitDirect(1); },
-      [&] {
-        b.when(
-            few, [&] { emitDirect(mostDirect); }, [&] { emitDecoded(count); });
-      });
+      b.cmp(Cmp::eq, count, b.index(direct)), [&] { emitDirect(direct); },
+      [&] { emitRows(count, direct + 1); });
 }
 
 /// A few rows: weights are decoded in registers, while those of the next tile
@@ -219,15 +214,13 @@ void DotEmitter::emitDirect(int64_t rows) {
           for (int64_t part = 0; part < vectors; ++part)
             inputs.push_back(
                 loadNarrowed(b.index(r), b.add(column, part * width)));
-        for (int64_t i = 0; i < tile; ++i) {
-          prefetchNext(outputs[i], column);
+        for (int64_t i = 0; i < tile; ++i)
           for (auto [part, weight] :
                llvm::enumerate(decode(outputs[i], column, vectors, isRest)))
             for (int64_t r = 0; r < rows; ++r) {
               Value &sum = next[r * tile + i];
               sum = b.dotBF16(inputs[r * vectors + part], weight, sum);
             }
-        }
         return next;
       });
   for (int64_t r = 0; r < rows; ++r)
@@ -244,23 +237,17 @@ void DotEmitter::emitDecoded(Value count) {
     if (isPacked())
       end = b.mul(b.div(b.add(end, unit - 1), unit), unit);
     b.loop(b.index(0), count, tileRows, [&](Value firstRow) {
-      SmallVector<Value> rows, ahead;
-      for (int64_t r = 0; r < tileRows; ++r) {
-        Value row = b.add(firstRow, r);
-        rows.push_back(b.min(row, b.add(count, -1)));
-        // Beside each row comes an output of the next tile.
-        ahead.push_back(getOutput(b.rem(row, tile)));
-      }
+      SmallVector<Value> rows;
+      for (int64_t r = 0; r < tileRows; ++r)
+        rows.push_back(b.min(b.add(firstRow, r), b.add(count, -1)));
       SmallVector<Value> sums;
       for (Value row : rows)
         llvm::append_range(sums, loadSums(row));
       sums = b.loop(begin, end, width, sums,
                     [&](Value column, ArrayRef<Value> carried) {
                       SmallVector<Value> next(carried), inputs;
-                      for (auto [row, output] : llvm::zip_equal(rows, ahead)) {
+                      for (Value row : rows)
                         inputs.push_back(loadNarrowed(row, column));
-                        prefetchNext(output, column);
-                      }
                       for (int64_t i = 0; i < tile; ++i) {
                         Value weight = b.loadVector(
                             weights, {b.index(i), b.sub(column, begin)}, width);
@@ -301,12 +288,15 @@ SmallVector<Value> DotEmitter::forVectors(Value begin, Value end, int64_t most,
   return walk(whole, end, carried, isPacked() ? most : 1, true);
 }
 
-/// The weights of an output in the vectors from `column` on.
+/// The weights of an output in the vectors from `column` on, while those of the
+/// next tile come into the cache.
 SmallVector<Value> DotEmitter::decode(Value output, Value column,
                                       int64_t vectors, bool isRest) {
   int64_t count = vectors * width;
-  int64_t perByte = getPerByte();
+  int64_t perByte = isPacked() ? 2 : 1;
   SmallVector<Value> at = {output, b.div(column, perByte)};
+  Value ahead = b.min(b.add(output, tile), lastRow);
+  b.prefetch(operands.payload, {ahead, at[1]});
   Value stored;
   if (isPacked()) {
     Value left = b.div(b.sub(columns, column), perByte);

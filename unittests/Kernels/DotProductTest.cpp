@@ -59,13 +59,12 @@ void expectSame(float got, float expected, const std::string &what) {
 // The operation
 //===----------------------------------------------------------------------===//
 
-/// Of all exponents whose products and sums are normal, and of specials.
-TEST(DotBF16, AddsTheOddProductThenTheEvenOne) {
-  for (Code code : getCodes()) {
-    Jit jit;
+class Dot {
+public:
+  explicit Dot(Code code) {
     mlir::Type buffer = jit.buffer(jit.types().getF32Type());
     jit.add("dot", {buffer, buffer, buffer},
-            [&](mlir::dsflash::KernelBuilder &b, mlir::ValueRange arguments) {
+            [](mlir::dsflash::KernelBuilder &b, mlir::ValueRange arguments) {
               auto load = [&](int i, int64_t count) {
                 return b.loadVector(arguments[i], {b.index(0)}, count);
               };
@@ -75,6 +74,21 @@ TEST(DotBF16, AddsTheOddProductThenTheEvenOne) {
               b.storeVector(sum, arguments[2], {b.index(0)});
             });
     jit.compile(code);
+  }
+
+  void add(std::vector<float> &a, std::vector<float> &b,
+           std::vector<float> &sums) {
+    jit.call("dot", flat(a), flat(b), flat(sums));
+  }
+
+private:
+  Jit jit;
+};
+
+/// Of all exponents whose products and sums are normal, and of specials.
+TEST(DotBF16, AddsTheOddProductThenTheEvenOne) {
+  for (Code code : getCodes()) {
+    Dot dot(code);
     std::mt19937 random(1);
     const float specials[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f};
     for (int round = 0; round < 2000; ++round) {
@@ -95,7 +109,7 @@ TEST(DotBF16, AddsTheOddProductThenTheEvenOne) {
       std::copy(b.begin(), b.end(), w.begin());
       std::copy(c.begin(), c.end(), expected.begin());
       addPairs(expected, x, w);
-      jit.call("dot", flat(a), flat(b), flat(c));
+      dot.add(a, b, c);
       for (int64_t i = 0; i < lanes; ++i)
         expectSame(c[i], expected[i], "lane " + std::to_string(i));
     }
@@ -105,24 +119,12 @@ TEST(DotBF16, AddsTheOddProductThenTheEvenOne) {
 /// What AVX-512 BF16 counts as zero: subnormal operands and results.
 TEST(DotBF16, Subnormals) {
   for (Code code : getCodes()) {
-    Jit jit;
-    mlir::Type buffer = jit.buffer(jit.types().getF32Type());
-    jit.add("dot", {buffer, buffer, buffer},
-            [&](mlir::dsflash::KernelBuilder &b, mlir::ValueRange arguments) {
-              auto load = [&](int i, int64_t count) {
-                return b.loadVector(arguments[i], {b.index(0)}, count);
-              };
-              mlir::Value sum =
-                  b.dotBF16(b.narrowBF16(load(0, width)),
-                            b.narrowBF16(load(1, width)), load(2, lanes));
-              b.storeVector(sum, arguments[2], {b.index(0)});
-            });
-    jit.compile(code);
+    Dot dot(code);
     std::vector<float> a(width), b(width), c(lanes);
     a[0] = 0x1p-127f, b[0] = 1.0f;    // an operand
     a[2] = 0x1p-64f, b[2] = 0x1p-64f; // a product
     a[4] = 0x1p-126f, b[4] = 1.0f;    // the smallest normal one
-    jit.call("dot", flat(a), flat(b), flat(c));
+    dot.add(a, b, c);
     bool flushes = code == Code::Instructions;
     EXPECT_EQ(c[0], flushes ? 0.0f : 0x1p-127f);
     EXPECT_EQ(c[1], flushes ? 0.0f : 0x1p-128f);
