@@ -104,8 +104,8 @@ Value KernelBuilder::toF32(Value integer) {
 // Control
 //===----------------------------------------------------------------------===//
 
-void KernelBuilder::loop(Value begin, Value end, int64_t step, LoopBody body) {
-  auto forOp = scf::ForOp::create(*this, begin, end, index(step));
+void KernelBuilder::loop(Value begin, Value end, Value step, LoopBody body) {
+  auto forOp = scf::ForOp::create(*this, begin, end, step);
   InsertionGuard guard(*this);
   setInsertionPointToStart(forOp.getBody());
   body(forOp.getInductionVar());
@@ -183,6 +183,16 @@ Value KernelBuilder::loadVector(Value buffer, ArrayRef<Value> indices,
                                 ValueRange(indices), /*nontemporal=*/false,
                                 alignment);
 }
+Value KernelBuilder::loadFirst(Value buffer, ArrayRef<Value> indices,
+                               int64_t lanes, Value count) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  auto type = VectorType::get(lanes, element);
+  Value mask = vector::CreateMaskOp::create(
+      *this, VectorType::get(lanes, getI1Type()), count);
+  Value zeros = arith::ConstantOp::create(*this, getZeroAttr(type));
+  return vector::MaskedLoadOp::create(*this, type, buffer, ValueRange(indices),
+                                      mask, zeros);
+}
 void KernelBuilder::storeVector(Value vector, Value buffer,
                                 ArrayRef<Value> indices,
                                 llvm::MaybeAlign alignment) {
@@ -244,6 +254,9 @@ Value KernelBuilder::divf(Value a, Value b) {
 }
 Value KernelBuilder::fma(Value a, Value b, Value c) {
   return math::FmaOp::create(*this, a, b, c);
+}
+Value KernelBuilder::dotBF16(Value a, Value b, Value sum) {
+  return DotBF16Op::create(*this, sum.getType(), a, b, sum);
 }
 Value KernelBuilder::minf(Value a, Value b) {
   return select(cmpf(arith::CmpFPredicate::OLT, a, b), a, b);

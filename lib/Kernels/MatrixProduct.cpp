@@ -1,7 +1,8 @@
 //===- MatrixProduct.cpp - Products with packed matrices ------------------===//
 
 #include "dsflash/Kernels/MatrixProduct.h"
-#include "ProductOperands.h"
+#include "DotProduct.h"
+#include "ProductLoops.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -12,14 +13,10 @@ using namespace mlir::dsflash;
 
 namespace {
 
-/// Outputs that are computed together; a last tile repeats its last output.
-constexpr int64_t tile = 8;
 /// Rows that are computed together: their sums fit the registers.
 constexpr int64_t rowTile = 3;
 /// Rows whose inputs stay in the cache while a few tiles pass.
-constexpr int64_t rowBlock = 30;
-/// Bytes of packed weights that stay in the cache while all rows pass.
-constexpr int64_t cachedBytes = 1 << 18;
+constexpr int64_t cachedRows = 30;
 /// Columns that are decoded at a time.
 constexpr int64_t mostSpan = 512;
 /// Bytes of a line of the cache.
@@ -53,30 +50,18 @@ int64_t getSpan(FormatAttr format) {
   return std::max(mostSpan / unit, int64_t(1)) * unit;
 }
 
-/// Where a row of activations lies and where its result goes.
-struct ProductRow {
-  Value input;
-  Value output;
-};
-
 /// Writes the body of a product's function.
-class ProductEmitter {
+class ProductEmitter : public ProductLoops {
 public:
   ProductEmitter(KernelBuilder &b, FormatAttr format, FloatType sumType,
                  int64_t lanes, const ProductOperands &operands)
-      : b(b), format(format), sumType(sumType), lanes(lanes),
-        span(getSpan(format)), operands(operands),
-        columns(memref::DimOp::create(b, operands.payload, 1)),
-        partial(b.scratch({rowBlock, tile * lanes}, sumType)),
-        results(b.scratch({tile}, b.getF32Type())),
+      : ProductLoops(b, format, sumType, lanes, operands, b.index(cachedRows),
+                     cachedRows),
+        span(getSpan(format)),
         weights(b.scratch({tile, span}, b.getF32Type())) {
-    if (isPacked(format))
-      columns = b.mul(columns, 2);
     if (format.hasScale())
       scales = b.scratch({tile, format.getScaleCount(span)}, b.getF32Type());
   }
-
-  void emit();
 
 private:
   using GetWeights =
@@ -96,13 +81,9 @@ private:
     return isPacked(format) ? b.div(column, 2) : column;
   }
 
-  void startTile(Value number);
-  Value getOutput(Value i) { return b.min(b.add(firstOutput, i), lastOutput); }
-  ProductRow getRow(Value number);
-
+  void emitTile(Value first, Value count, Value isFirst) override;
   void emitDirect(Value first);
   void emitDecoded(Value first, Value count);
-  void finish(Value first, Value count);
 
   SmallVector<Value>
   forSpans(ArrayRef<Value> sums,
@@ -115,103 +96,33 @@ private:
                                             ArrayRef<Value> sums)>
                 body);
   SmallVector<Value> addProducts(Value column, int64_t chunks,
-                                 ArrayRef<Value> sums,
-                                 ArrayRef<ProductRow> rows,
+                                 ArrayRef<Value> sums, ArrayRef<Row> rows,
                                  GetWeights getWeights);
   void decodeScales(Value begin, Value end);
   Vectors decode(Value i, Value output, Value column, int64_t chunks,
                  Value begin);
   void decodeSpan(Value begin, Value end);
   Vectors loadWeights(Value i, Value at);
-  Vectors loadInput(const ProductRow &row, Value column, int64_t chunks);
+  Vectors loadInput(const Row &row, Value column, int64_t chunks);
 
-  SmallVector<Value> zeros() {
-    Value zero = sumType.isF64() ? b.f64(0.0) : b.f32(0.0f);
-    return SmallVector<Value>(tile, b.splat(zero, lanes));
-  }
   Value toSumType(Value vector) {
     return sumType.isF64() ? b.toF64(vector) : vector;
   }
-  SmallVector<Value> loadSums(Value row);
-  void storeSums(Value row, ArrayRef<Value> sums);
 
-  KernelBuilder &b;
-  FormatAttr format;
-  FloatType sumType;
-  int64_t lanes, span;
-  ProductOperands operands;
-  Value columns;
-  Value partial; // sums of the rows of a block
-  Value results; // of one row
+  int64_t span;
   Value weights; // decoded, of a span
   Value scales;  // of a span; null without
-  // Of the current tile.
-  Value firstOutput, lastOutput, inputColumn;
 };
 
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Loops over tiles and rows
+// Rows
 //===----------------------------------------------------------------------===//
 
-void ProductEmitter::emit() {
-  int64_t rowsOfByte = isPacked(format) ? 2 : 1;
-  int64_t elementBytes = format.getPayloadBytes(rowsOfByte);
-  Value tileBytes = b.div(b.mul(columns, tile * elementBytes), rowsOfByte);
-  Value tileBlock = b.max(b.div(b.index(cachedBytes), tileBytes), b.index(1));
-  Value tiles = b.sub(operands.end, operands.begin);
-  Value blocks = b.div(b.add(tiles, b.add(tileBlock, -1)), tileBlock);
-  b.loop(b.index(0), blocks, [&](Value block) {
-    Value firstTile = b.add(operands.begin, b.mul(block, tileBlock));
-    Value lastTile = b.min(b.add(firstTile, tileBlock), operands.end);
-    b.loop(b.index(0), operands.rowCount, rowBlock, [&](Value first) {
-      Value count = b.min(b.sub(operands.rowCount, first), b.index(rowBlock));
-      Value isOne = b.cmp(arith::CmpIPredicate::eq, count, b.index(1));
-      b.loop(firstTile, lastTile, [&](Value number) {
-        startTile(number);
-        b.when(
-            isOne, [&] { emitDirect(first); },
-            [&] { emitDecoded(first, count); });
-        finish(first, count);
-      });
-    });
-  });
-}
-
-void ProductEmitter::startTile(Value number) {
-  Value tiles = b.div(b.add(operands.groupOutputs, tile - 1), tile);
-  Value group = b.div(number, tiles);
-  Value firstOfGroup = b.mul(group, operands.groupOutputs);
-  Value inGroup = b.mul(b.sub(number, b.mul(group, tiles)), tile);
-  firstOutput = b.add(firstOfGroup, inGroup);
-  Value lastOfGroup = b.add(b.add(firstOfGroup, operands.groupOutputs), -1);
-  lastOutput = b.min(b.add(firstOutput, tile - 1), lastOfGroup);
-  inputColumn = b.mul(group, columns);
-}
-
-ProductRow ProductEmitter::getRow(Value number) {
-  if (!operands.order)
-    return {number, number};
-  Value slot =
-      b.toIndex(b.load(operands.order, {b.add(operands.firstSlot, number)}));
-  return {b.div(slot, operands.slotsPerInput), slot};
-}
-
-//===----------------------------------------------------------------------===//
-// Sums
-//===----------------------------------------------------------------------===//
-
-SmallVector<Value> ProductEmitter::loadSums(Value row) {
-  SmallVector<Value> sums;
-  for (int64_t i = 0; i < tile; ++i)
-    sums.push_back(b.loadVector(partial, {row, b.index(i * lanes)}, lanes));
-  return sums;
-}
-
-void ProductEmitter::storeSums(Value row, ArrayRef<Value> sums) {
-  for (auto [i, sum] : llvm::enumerate(sums))
-    b.storeVector(sum, partial, {row, b.index(i * lanes)});
+void ProductEmitter::emitTile(Value first, Value count, Value) {
+  Value isOne = b.cmp(arith::CmpIPredicate::eq, count, b.index(1));
+  b.when(isOne, [&] { emitDirect(first); }, [&] { emitDecoded(first, count); });
 }
 
 /// One row: weights are decoded in registers, while those of the next tile come
@@ -226,7 +137,7 @@ void ProductEmitter::emitDirect(Value first) {
   SmallVector<Value> sums =
       forSpans(zeros(), [&](Value begin, Value end, ArrayRef<Value> carried) {
         decodeScales(begin, end);
-        ProductRow row = getRow(first);
+        Row row = getRow(first);
         auto getWeights = [&](int64_t i, Value column, int64_t chunks) {
           b.prefetch(operands.payload, {ahead[i], getPayloadColumn(column)});
           return decode(b.index(i), outputs[i], column, chunks, begin);
@@ -249,7 +160,7 @@ void ProductEmitter::emitDecoded(Value first, Value count) {
     decodeSpan(begin, end);
     b.loop(b.index(0), count, rowTile, [&](Value firstRow) {
       SmallVector<Value> numbers, sums;
-      SmallVector<ProductRow> rows;
+      SmallVector<Row> rows;
       for (int64_t r = 0; r < rowTile; ++r) {
         numbers.push_back(b.min(b.add(firstRow, r), b.add(count, -1)));
         rows.push_back(getRow(b.add(first, numbers[r])));
@@ -267,29 +178,6 @@ void ProductEmitter::emitDecoded(Value first, Value count) {
         storeSums(numbers[r], ArrayRef<Value>(sums).slice(r * tile, tile));
     });
     return SmallVector<Value>();
-  });
-}
-
-/// Stores the results of a block of rows.
-void ProductEmitter::finish(Value first, Value count) {
-  Value width = b.add(b.sub(lastOutput, firstOutput), 1);
-  Value isFull = b.cmp(arith::CmpIPredicate::eq, width, b.index(tile));
-  b.loop(b.index(0), count, [&](Value number) {
-    Value row = getRow(b.add(first, number)).output;
-    Value sums = b.reduceAddEach(loadSums(number));
-    if (sumType.isF64())
-      sums = b.fromF64(sums);
-    Value stored = b.select(operands.rounded, b.round(sums), sums);
-    b.when(
-        isFull,
-        [&] { b.storeVector(stored, operands.output, {row, firstOutput}); },
-        [&] {
-          b.storeVector(stored, results, {b.index(0)});
-          b.loop(b.index(0), width, [&](Value i) {
-            b.store(b.load(results, {i}), operands.output,
-                    {row, b.add(firstOutput, i)});
-          });
-        });
   });
 }
 
@@ -330,11 +218,11 @@ SmallVector<Value> ProductEmitter::forChunks(
 /// Adds the products of some chunks to the sums, which lie row by row.
 SmallVector<Value> ProductEmitter::addProducts(Value column, int64_t chunks,
                                                ArrayRef<Value> sums,
-                                               ArrayRef<ProductRow> rows,
+                                               ArrayRef<Row> rows,
                                                GetWeights getWeights) {
   SmallVector<Value> next(sums);
   SmallVector<Vectors> inputs;
-  for (const ProductRow &row : rows)
+  for (const Row &row : rows)
     inputs.push_back(loadInput(row, column, chunks));
   for (int64_t i = 0; i < tile; ++i)
     for (auto [part, vector] : llvm::enumerate(getWeights(i, column, chunks)))
@@ -345,7 +233,7 @@ SmallVector<Value> ProductEmitter::addProducts(Value column, int64_t chunks,
   return next;
 }
 
-Vectors ProductEmitter::loadInput(const ProductRow &row, Value column,
+Vectors ProductEmitter::loadInput(const Row &row, Value column,
                                   int64_t chunks) {
   Vectors vectors;
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
@@ -441,16 +329,25 @@ Vectors ProductEmitter::loadWeights(Value i, Value at) {
 // MatrixProduct
 //===----------------------------------------------------------------------===//
 
+MatrixProduct::MatrixProduct(WeightType weight, int64_t groups, bool rounded,
+                             FloatType sumType, bool hasBF16Input)
+    : format(weight.getFormat()), outputs(weight.getRows()),
+      columns(weight.getColumns()), groups(groups), rounded(rounded),
+      sumType(sumType),
+      isDot(hasBF16Input && sumType.isF32() && isDotProduct(weight, groups)) {}
+
 int64_t MatrixProduct::getTiles() const {
-  return groups * llvm::divideCeil(outputs / groups, tile);
+  return groups * llvm::divideCeil(outputs / groups, ProductLoops::tile);
 }
 
 void MatrixProduct::emit(KernelBuilder &b, Value begin, Value end,
                          const ProductRows &rows, Value input, Value weight,
                          Value output, Value expert) const {
-  int64_t lanes = getSumLanes(b, format, columns, sumType);
   ProductOperands operands(b, begin, end, rows, input, weight, output, expert,
                            outputs / groups, rounded);
+  if (isDot)
+    return emitDotProduct(b, format, columns, operands);
+  int64_t lanes = getSumLanes(b, format, columns, sumType);
   std::string name = "product." + describeProduct(format);
   if (sumType.isF64())
     name += ".f64";

@@ -87,6 +87,11 @@ Value KernelBuilder::decodeBF16(Value value) {
   return fromBits(shiftLeft(bits, 16));
 }
 
+Value KernelBuilder::narrowBF16(Value value) {
+  return NarrowBF16Op::create(
+      *this, withElement(value.getType(), getBF16Type()), value);
+}
+
 //===----------------------------------------------------------------------===//
 // One value
 //===----------------------------------------------------------------------===//
@@ -114,9 +119,9 @@ static Value encodeMagnitude(KernelBuilder &b, Value value,
   return b.select(isNormal, normal, subnormal);
 }
 
-Value KernelBuilder::decodeE4M3(Value code) {
-  return DecodeE4M3Op::create(*this, withElement(code.getType(), getF32Type()),
-                              code);
+Value KernelBuilder::decodeE4M3(Value code, Type element) {
+  Type type = withElement(code.getType(), element ? element : getF32Type());
+  return DecodeE4M3Op::create(*this, type, code);
 }
 
 Value KernelBuilder::encodeE4M3(Value value) {
@@ -142,6 +147,12 @@ Value KernelBuilder::encodeE8M0(Value scale) {
 Value KernelBuilder::decodeE2M1(Value bits, Value scale) {
   return DecodeE2M1Op::create(*this, withElement(bits.getType(), getF32Type()),
                               bits, scale);
+}
+
+Value KernelBuilder::decodeE2M1Blocks(Value codes, ArrayRef<Value> scales) {
+  int64_t bytes = cast<VectorType>(codes.getType()).getNumElements();
+  return DecodeE2M1BlocksOp::create(
+      *this, VectorType::get(2 * bytes, getBF16Type()), codes, scales);
 }
 
 Value KernelBuilder::encodeE2M1(Value value) {

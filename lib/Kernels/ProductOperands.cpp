@@ -37,6 +37,8 @@ SmallVector<Value *> ProductOperands::list() {
     all.push_back(&scales);
   if (order)
     all.append({&order, &firstSlot, &slotsPerInput});
+  if (narrowed)
+    all.push_back(&narrowed);
   return all;
 }
 

@@ -26,6 +26,7 @@ struct ProductOperands {
   // Null where there is none.
   Value scales;
   Value order, firstSlot, slotsPerInput;
+  Value narrowed; // memref<?x?xbf16>, scratch for inputs in bf16
 
   /// Calls the function `name` (".slots" behind it where there is an order),
   /// whose body is emitted where the module lacks it.

@@ -285,7 +285,8 @@ TEST_F(AttentionTest, EveryShape) {
       {{3, 40, 5, 1}, 9},
       {{17, 96, 40, 70}, 4},
       {{65, 16, 3, 33}, 3},
-      {{2, 6, 3, 2}, 3}, // no tile has these rows
+      {{40, 32, 8, 6}, 9}, // five items of eight heads, four share keys
+      {{2, 6, 3, 2}, 3},   // no tile has these rows
       {{1, 8, 1, 0, fp8, "f32", true, true}, 2},
       {{3, 48, 5, 1, fp8, fp4, true, true}, 9},
       {{17, 96, 40, 70, fp8, fp4, true, true}, 4},

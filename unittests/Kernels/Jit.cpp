@@ -7,6 +7,7 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -20,6 +21,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
 #include <gtest/gtest.h>
 
 using namespace mlir;
@@ -30,7 +32,7 @@ Jit::Jit()
     : builder(&context), module(ModuleOp::create(builder.getUnknownLoc())) {
   DialectRegistry registry;
   registry.insert<dsf::DSFlashDialect, arith::ArithDialect, func::FuncDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                   tensor::TensorDialect, vector::VectorDialect>();
   registerAllToLLVMIRTranslations(registry);
   context.appendDialectRegistry(registry);
@@ -131,10 +133,20 @@ void Jit::addKernel(StringRef name, StringRef model) {
   }
 }
 
-void Jit::compile() {
+bool Jit::hasInstructions() {
+  auto host = llvm::sys::getHostCPUFeatures();
+  return getTestedDevice().empty() && host.lookup("avx512vbmi") &&
+         host.lookup("avx512bf16");
+}
+
+void Jit::compile(Code code) {
   bool onDevice = !getTestedDevice().empty();
   dsf::LowerMathPassOptions math;
   math.useLibm = !onDevice;
+  if (code == Code::Instructions) {
+    math.lookUpLanes = 16;
+    math.lookUpWords = math.lookUpBytes = math.dotBF16 = true;
+  }
   PassManager passes(&context);
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -59,7 +59,12 @@ public:
   /// tensors, as `name`: a function of two indices, the operation's operands
   /// but weights, its results, and the bytes of all planes of its weights.
   void addKernel(llvm::StringRef name, llvm::StringRef model);
-  void compile();
+  /// Whether number formats are looked up and products of bf16 are
+  /// instructions, as a processor of these features has them, or arithmetic.
+  enum class Code { Arithmetic, Instructions };
+  /// Whether this processor has all instructions that Code names.
+  static bool hasInstructions();
+  void compile(Code code = Code::Arithmetic);
 
   template <typename... Arguments>
   void call(llvm::StringRef name, Arguments... arguments) {

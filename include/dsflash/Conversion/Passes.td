@@ -59,14 +59,18 @@ def LowerMathPass : Pass<"dsflash-lower-math", "::mlir::ModuleOp"> {
     instruction, `math.fma` and `vector.fma` become a multiplication and an addition. `dsflash.decode_e2m1` becomes
     arithmetic, or for `look-up-lanes` = 16 (AVX-512) or 8 (AVX2) a look-up in a register, and
     `dsflash.decode_e4m3` of 64 codes one in four registers if `look-up-bytes` (AVX-512 VBMI).
+    `dsflash.decode_e2m1_blocks` of 64 bytes becomes look-ups in two registers if `look-up-words` (AVX-512 BW). With `dot-bf16` (AVX-512 BF16)
+    `dsflash.dot_bf16` and `dsflash.narrow_bf16` are instructions, else arithmetic.
   }];
   let options = [
     Option<"fuseMultiplyAdd", "fuse-multiply-add", "bool", "true", "keep fused multiply-add">,
     Option<"useLibm", "libm", "bool", "true", "sine and cosine by libm">,
     Option<"lookUpLanes", "look-up-lanes", "int64_t", "0", "elements of a register that one instruction looks up in; 0: none">,
-    Option<"lookUpBytes", "look-up-bytes", "bool", "false", "an instruction looks bytes up in two registers">];
+    Option<"lookUpWords", "look-up-words", "bool", "false", "an instruction looks 16 bits up in two registers">,
+    Option<"lookUpBytes", "look-up-bytes", "bool", "false", "an instruction looks bytes up in two registers">,
+    Option<"dotBF16", "dot-bf16", "bool", "false", "an instruction adds the products of pairs of bf16">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect"];
 }
 
 def LowerVectorPass : Pass<"dsflash-lower-vector"> {

@@ -70,7 +70,10 @@ public:
   // --- control ---
   using LoopBody = function_ref<void(Value)>;
   using CarryBody = function_ref<SmallVector<Value>(Value, ArrayRef<Value>)>;
-  void loop(Value begin, Value end, int64_t step, LoopBody body);
+  void loop(Value begin, Value end, Value step, LoopBody body);
+  void loop(Value begin, Value end, int64_t step, LoopBody body) {
+    loop(begin, end, index(step), body);
+  }
   void loop(Value begin, Value end, LoopBody body) {
     loop(begin, end, 1, body);
   }
@@ -96,11 +99,14 @@ public:
   /// bytes that the address is a multiple of; without it the element's.
   Value loadVector(Value buffer, ArrayRef<Value> indices, int64_t lanes,
                    llvm::MaybeAlign alignment = {});
+  /// The first `count` of `lanes` adjacent elements, zeros behind them.
+  Value loadFirst(Value buffer, ArrayRef<Value> indices, int64_t lanes,
+                  Value count);
   void storeVector(Value vector, Value buffer, ArrayRef<Value> indices,
                    llvm::MaybeAlign alignment = {});
   /// Brings an element into the second-level cache.
   void prefetch(Value buffer, ArrayRef<Value> indices);
-  /// A buffer of this kernel's own on the stack; static and small.
+  /// A buffer of this kernel's own on the stack; static.
   Value scratch(ArrayRef<int64_t> shape, Type element);
 
   // --- the block of threads that runs a kernel with dsflash.block ---
@@ -138,6 +144,8 @@ public:
   Value mulf(Value a, Value b);
   Value divf(Value a, Value b);
   Value fma(Value a, Value b, Value c);
+  /// Sums of f32 and the products of two pairs of bf16 for each, in order.
+  Value dotBF16(Value a, Value b, Value sum);
   /// The smaller or larger one; b if either is NaN.
   Value minf(Value a, Value b);
   Value maxf(Value a, Value b);
@@ -182,8 +190,10 @@ public:
   Value round(Value a);
   /// f32 of bf16, bit for bit.
   Value decodeBF16(Value value);
-  /// Values of E4M3 codes (i8, scalar or vector).
-  Value decodeE4M3(Value code);
+  /// bf16 of f32 values that are exact in it, scalar or vector.
+  Value narrowBF16(Value value);
+  /// Values of E4M3 codes (i8, scalar or vector), in f32 or `element`.
+  Value decodeE4M3(Value code, Type element = {});
   /// Codes (i8) of f32 values: saturating at 448, to nearest, ties to even, in
   /// one rounding; NaN stays NaN.
   Value encodeE4M3(Value value);
@@ -193,6 +203,9 @@ public:
   Value encodeE8M0(Value scale);
   /// Values of E2M1 codes in the low four bits of i32, times a scalar scale.
   Value decodeE2M1(Value bits, Value scale);
+  /// bf16 of E2M1 codes of two a byte times powers of two (codes of E8M0) of
+  /// equal shares: every fourth column, from each of the first four.
+  Value decodeE2M1Blocks(Value codes, ArrayRef<Value> scales);
   /// Codes (low four bits of i8) of f32 values: saturating at 6, to nearest,
   /// ties to the even code; NaN gives 0 of its sign.
   Value encodeE2M1(Value value);

@@ -1,9 +1,10 @@
 //===- MatrixProduct.h - Products with packed matrices ----------*- C++ -*-===//
 //
 // The one generator of dense products: f32 rows times rows of a weight that is
-// decoded as it is read. Every (row, output) pair has one vector of partial
-// sums, updated in the order of the summed index and reduced at the end, so
-// that its bits depend on neither the number of rows nor the tiling.
+// decoded as it is read, in f32 or f64, or in pairs of bf16 values. Every (row,
+// output) pair has one vector of partial sums, updated in one order and reduced
+// at the end, so that its bits depend on neither the number of rows nor the
+// tiling.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,12 +34,11 @@ struct ProductRows {
 class MatrixProduct {
 public:
   /// `rounded`: r() of what is stored. `sumType`: f32, or f64 for sums that are
-  /// rounded to f32 once.
+  /// rounded to f32 once. `hasBF16Input`: every input is known to be exact in
+  /// bf16, which dot products of pairs take where the weights are exact in it
+  /// too.
   MatrixProduct(WeightType weight, int64_t groups, bool rounded,
-                FloatType sumType)
-      : format(weight.getFormat()), outputs(weight.getRows()),
-        columns(weight.getColumns()), groups(groups), rounded(rounded),
-        sumType(sumType) {}
+                FloatType sumType, bool hasBF16Input = false);
 
   /// Pieces of the outputs, each of which is computed together.
   int64_t getTiles() const;
@@ -54,6 +54,7 @@ private:
   int64_t groups;
   bool rounded;
   FloatType sumType;
+  bool isDot; // of pairs of bf16 values
 };
 
 } // namespace mlir::dsflash

@@ -47,7 +47,7 @@ struct KernelsPipelineOptions : PassPipelineOptions<KernelsPipelineOptions> {
   Option<int64_t> maxAllocaBytes{
       *this, "max-alloca-bytes",
       llvm::cl::desc("stack buffers of one kernel, in bytes"),
-      llvm::cl::init(65536)};
+      llvm::cl::init(1048576)};
 };
 
 struct LLVMPipelineOptions : PassPipelineOptions<LLVMPipelineOptions> {

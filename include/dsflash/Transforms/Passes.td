@@ -405,7 +405,7 @@ def VerifyBufferizedPass
     ```
   }];
   let options = [
-    Option<"maxAllocaBytes", "max-alloca-bytes", "int64_t", "65536", "stack buffers of one function, in bytes">];
+    Option<"maxAllocaBytes", "max-alloca-bytes", "int64_t", "1048576", "stack buffers of one function, in bytes">];
 }
 
 def VerifyStatePass : Pass<"dsflash-verify-state", "::mlir::ModuleOp"> {

@@ -24,8 +24,9 @@ struct AttentionShape {
   int64_t heads;
   int64_t dim;
   bool roundProbabilities;
-  int64_t itemHeads; // heads of one item; they share the decoded keys
-  int64_t tileKeys;  // keys decoded at a time, a power of two
+  int64_t itemHeads;  // heads of one item
+  int64_t groupItems; // most items of a row that share the decoded keys
+  int64_t tileKeys;   // keys decoded at a time, a power of two
 
   int64_t getItemsPerRow() const { return heads / itemHeads; }
 };
@@ -38,11 +39,12 @@ class AttentionEmitter {
 public:
   AttentionEmitter(KernelBuilder &b, const AttentionShape &shape);
 
-  /// Takes an item: some heads of a row, from `firstHead`.
-  void start(Value row, Value firstHead, Value query, Value sink, Value out);
+  /// Takes `heads` heads of a row, from `firstHead`.
+  void start(Value row, Value firstHead, Value heads, Value query, Value sink,
+             Value out);
   /// Emits what brings key t to a slot of the tile, by one of the calls below.
   using Fetch = function_ref<void(Value t, Value slot)>;
-  /// Computes the item over `count` keys.
+  /// Computes these heads over `count` keys.
   void emit(Value count, Fetch fetch);
 
   void take(const PackedRows &rows, Value row, Value slot);
@@ -56,23 +58,29 @@ private:
   void addTile();
   void finish();
   Value getFeature(Value head, Value feature);
+  void forHeads(int64_t step, function_ref<void(Value head)> body) {
+    b.loop(b.index(0), heads, step, body);
+  }
 
   KernelBuilder &b;
   AttentionShape shape;
   Value tile, mask, scores, tops, denominators;
-  Value row, firstHead, query, sink, out; // of the current item
+  Value row, firstHead, heads, query, sink, out; // since the last start
 };
 } // namespace
 
 AttentionShape::AttentionShape(int64_t heads, int64_t dim,
                                bool roundProbabilities, int64_t maxLanes)
     : heads(heads), dim(dim), roundProbabilities(roundProbabilities) {
-  // More heads of an item decode less, more items run on more threads.
-  constexpr int64_t mostItemHeads = 32;
+  // Few heads an item let the only row of a decode step run on many threads;
+  // many heads together decode less.
+  constexpr int64_t mostItemHeads = 8;
+  constexpr int64_t mostGroupHeads = 32;
   constexpr int64_t tileElements = 4096;
   itemHeads = std::min(heads, mostItemHeads);
   while (heads % itemHeads)
     --itemHeads;
+  groupItems = std::min(mostGroupHeads / itemHeads, getItemsPerRow());
   tileKeys = maxLanes;
   while (tileKeys > 1 && tileKeys * dim > tileElements)
     tileKeys /= 2;
@@ -84,9 +92,10 @@ AttentionEmitter::AttentionEmitter(KernelBuilder &b,
   Type f32 = b.getF32Type();
   tile = b.scratch({shape.tileKeys, shape.dim}, f32);
   mask = b.scratch({shape.tileKeys}, f32);
-  scores = b.scratch({shape.itemHeads, shape.tileKeys}, f32);
-  tops = b.scratch({shape.itemHeads, shape.tileKeys}, f32);
-  denominators = b.scratch({shape.itemHeads, shape.tileKeys}, f32);
+  int64_t mostHeads = shape.itemHeads * shape.groupItems;
+  scores = b.scratch({mostHeads, shape.tileKeys}, f32);
+  tops = b.scratch({mostHeads, shape.tileKeys}, f32);
+  denominators = b.scratch({mostHeads, shape.tileKeys}, f32);
 }
 
 void AttentionEmitter::take(const PackedRows &rows, Value row, Value slot) {
@@ -128,7 +137,7 @@ void AttentionEmitter::scoreTile() {
   Value scale = b.f32(
       static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.dim))));
   b.loop(b.index(0), b.index(shape.tileKeys), keyStep, [&](Value slot) {
-    b.loop(b.index(0), b.index(shape.itemHeads), headStep, [&](Value head) {
+    forHeads(headStep, [&](Value head) {
       SmallVector<Value> dots = sumVectors(
           b, shape.dim, headStep * keyStep,
           [&](Value f, int64_t lanes, MutableArrayRef<Value> sums) {
@@ -150,7 +159,7 @@ void AttentionEmitter::scoreTile() {
     });
   });
   Value masks = b.loadVector(mask, {b.index(0)}, shape.tileKeys);
-  b.loop(shape.itemHeads, [&](Value head) {
+  forHeads(1, [&](Value head) {
     Value s = b.loadVector(scores, {head, b.index(0)}, shape.tileKeys);
     b.storeVector(b.addf(s, masks), scores, {head, b.index(0)});
   });
@@ -158,7 +167,7 @@ void AttentionEmitter::scoreTile() {
 
 /// Turns scores into probabilities and adds the values that they weigh.
 void AttentionEmitter::addTile() {
-  b.loop(shape.itemHeads, [&](Value head) {
+  forHeads(1, [&](Value head) {
     SmallVector<Value> line = {head, b.index(0)};
     Value top = b.splat(b.load(tops, line), shape.tileKeys);
     Value e = b.exp(b.subf(b.loadVector(scores, line, shape.tileKeys), top));
@@ -167,7 +176,7 @@ void AttentionEmitter::addTile() {
     b.storeVector(roundIf(b, shape.roundProbabilities, e), scores, line);
   });
   int64_t headStep = std::gcd(shape.itemHeads, int64_t(8));
-  b.loop(b.index(0), b.index(shape.itemHeads), headStep, [&](Value head) {
+  forHeads(headStep, [&](Value head) {
     forVectors(b, shape.dim, [&](Value f, int64_t lanes) {
       SmallVector<Value> features, sums;
       for (int64_t h = 0; h < headStep; ++h) {
@@ -195,7 +204,7 @@ void AttentionEmitter::addTile() {
 /// there is no key.
 void AttentionEmitter::finish() {
   PackedRows sinks(b, sink);
-  b.loop(shape.itemHeads, [&](Value head) {
+  forHeads(1, [&](Value head) {
     SmallVector<Value> line = {head, b.index(0)};
     Value logit =
         loadFloat(b, sinks.getPayload(), {b.index(0), b.add(firstHead, head)});
@@ -211,10 +220,11 @@ void AttentionEmitter::finish() {
   });
 }
 
-void AttentionEmitter::start(Value itemRow, Value itemHead, Value queries,
-                             Value sinks, Value results) {
+void AttentionEmitter::start(Value itemRow, Value itemHead, Value headCount,
+                             Value queries, Value sinks, Value results) {
   row = itemRow;
   firstHead = itemHead;
+  heads = headCount;
   query = queries;
   sink = sinks;
   out = results;
@@ -223,7 +233,7 @@ void AttentionEmitter::start(Value itemRow, Value itemHead, Value queries,
 void AttentionEmitter::emit(Value count, Fetch fetch) {
   // The lowest finite value keeps a row without keys free of NaN.
   constexpr float lowest = std::numeric_limits<float>::lowest();
-  b.loop(shape.itemHeads, [&](Value head) {
+  forHeads(1, [&](Value head) {
     SmallVector<Value> line = {head, b.index(0)};
     b.storeVector(b.f32(lowest, shape.tileKeys), tops, line);
     b.storeVector(b.f32(0.0f, shape.tileKeys), denominators, line);
@@ -233,14 +243,14 @@ void AttentionEmitter::emit(Value count, Fetch fetch) {
   });
   forTiles(count, fetch, [&] {
     scoreTile();
-    b.loop(shape.itemHeads, [&](Value head) {
+    forHeads(1, [&](Value head) {
       SmallVector<Value> line = {head, b.index(0)};
       Value s = b.loadVector(scores, line, shape.tileKeys);
       Value top = b.loadVector(tops, line, shape.tileKeys);
       b.storeVector(b.maxf(s, top), tops, line);
     });
   });
-  b.loop(shape.itemHeads, [&](Value head) {
+  forHeads(1, [&](Value head) {
     SmallVector<Value> line = {head, b.index(0)};
     b.store(b.reduceMax(b.loadVector(tops, line, shape.tileKeys)), tops, line);
   });
@@ -286,14 +296,14 @@ enum AttentionOperand {
   Extents
 };
 
-/// Launches an attention over all rows and groups of heads; `emitItem` emits
-/// one that was started.
+/// Launches an attention over all rows and a few heads an item; `emitItems`
+/// emits what was started: adjacent items of one row.
 template <typename OpTy>
 static Value
 lowerAttention(Lowering &l, StringRef name, OpTy op,
                function_ref<void(KernelBuilder &b, AttentionEmitter &attention,
                                  const CallRow &row, ValueRange ins)>
-                   emitItem) {
+                   emitItems) {
   AttentionShape shape(op.getHeads(), op.getWindow().getType().getDim(),
                        op.getRoundProbabilities(), l.getMaxLanes());
   Value n = l.rows(op.getQuery());
@@ -303,13 +313,22 @@ lowerAttention(Lowering &l, StringRef name, OpTy op,
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
         AttentionEmitter attention(b, shape);
-        b.loop(begin, end, [&](Value item) {
-          CallRow row(b, b.div(item, shape.getItemsPerRow()), ins[Sequence],
-                      ins[Position], ins[Extents]);
-          Value firstHead =
-              b.mul(b.rem(item, shape.getItemsPerRow()), shape.itemHeads);
-          attention.start(row.row, firstHead, ins[Query], ins[Sink], outs[0]);
-          emitItem(b, attention, row, ins);
+        int64_t perRow = shape.getItemsPerRow();
+        Value lastRow = b.div(b.add(end, perRow - 1), perRow);
+        b.loop(b.div(begin, perRow), lastRow, [&](Value number) {
+          CallRow row(b, number, ins[Sequence], ins[Position], ins[Extents]);
+          Value rowItem = b.mul(number, perRow);
+          Value last = b.min(end, b.add(rowItem, perRow));
+          b.loop(b.max(begin, rowItem), last, shape.groupItems,
+                 [&](Value item) {
+                   Value items =
+                       b.min(b.sub(last, item), b.index(shape.groupItems));
+                   attention.start(number,
+                                   b.mul(b.sub(item, rowItem), shape.itemHeads),
+                                   b.mul(items, shape.itemHeads), ins[Query],
+                                   ins[Sink], outs[0]);
+                   emitItems(b, attention, row, ins);
+                 });
         });
       })[0];
 }

@@ -169,13 +169,14 @@ static std::string describe(ValueRange ins, ValueRange outs) {
 }
 
 /// Operations that agree in name, attributes (but the name of a rounding
-/// point) and types have the same kernel.
-static std::string getKey(StringRef name, Operation *op, TypeRange types) {
+/// point), types and whether their input is bf16 have the same kernel.
+static std::string getKey(StringRef name, Operation *op, TypeRange types,
+                          bool hasBF16Input) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase("point");
   std::string key;
   llvm::raw_string_ostream stream(key);
-  stream << name << attributes.getDictionary(op->getContext());
+  stream << name << attributes.getDictionary(op->getContext()) << hasBF16Input;
   llvm::interleaveComma(types, stream);
   return key;
 }
@@ -187,8 +188,8 @@ func::FuncOp Lowering::getKernel(StringRef name, ValueRange ins,
   for (ValueRange operands : {ins, outs})
     for (Value operand : operands)
       types.push_back(getArgumentType(operand.getType()));
-  func::FuncOp &kernel =
-      kernels[getKey(name, current, TypeRange(types).drop_front(2))];
+  func::FuncOp &kernel = kernels[getKey(
+      name, current, TypeRange(types).drop_front(2), hasBF16Input())];
   if (kernel)
     return kernel;
 

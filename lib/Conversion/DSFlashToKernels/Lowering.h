@@ -48,6 +48,8 @@ public:
   bool hasBF16Input(unsigned operand = 0) const {
     return bf16Inputs.contains({current, operand});
   }
+  /// The same on a processor, whose products take pairs of such values.
+  bool hasPairs() const { return !config && hasBF16Input(); }
   Location loc() const { return current->getLoc(); }
   Value index(int64_t value);
   /// The leading extent of a tensor (of a state-free value of this function),
@@ -72,8 +74,9 @@ public:
   }
   /// Launches the kernel `name`_<shapes> over `grid` items; kernels of equal
   /// types and bodies are one. What the body depends on is in `name`, the
-  /// current operation's attributes and the types. Gives the values of outs
-  /// after it. With `block` a block of threads runs each item together.
+  /// current operation's attributes, hasBF16Input and the types. Gives the
+  /// values of outs after it. With `block` a block of threads runs each item
+  /// together.
   SmallVector<Value> dispatch(StringRef name, Value grid, ValueRange ins,
                               ValueRange outs, KernelBody body,
                               bool writesState = false, BlockAttr block = {});

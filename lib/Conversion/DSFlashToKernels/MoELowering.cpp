@@ -258,7 +258,7 @@ void mlir::dsflash::lowerOp(Lowering &l, ExpertLinearOp op) {
         },
         onTensorCores.getBlock());
   MatrixProduct product(weight, /*groups=*/1, op.getRounded(),
-                        l.builder().getF32Type());
+                        l.builder().getF32Type(), l.hasPairs());
   dispatch(product.getTiles(),
            [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
                ValueRange outs) {

@@ -163,7 +163,7 @@ static void lowerProduct(Lowering &l, StringRef name, OpTy op,
     return;
   }
   MatrixProduct product(op.getWeight().getType(), groups, op.getRounded(),
-                        sumType);
+                        sumType, l.hasPairs());
   l.replace(l.dispatch(
       name, l.index(product.getTiles()), {op.getInput(), op.getWeight()},
       l.empty(op.getType(), n),

@@ -185,15 +185,15 @@ void mlir::dsflash::addDSFlashToLLVMPasses(
   SmallVector<StringRef> features;
   StringRef(options.features).split(features, ',');
   bool onDevice = !options.device.empty();
-  math.fuseMultiplyAdd = onDevice || llvm::is_contained(features, "fma");
+  auto has = [&](StringRef feature) {
+    return !onDevice && llvm::is_contained(features, feature);
+  };
+  math.fuseMultiplyAdd = onDevice || has("fma");
   math.useLibm = !onDevice;
-  if (onDevice)
-    math.lookUpLanes = 0;
-  else if (llvm::is_contained(features, "avx512f"))
-    math.lookUpLanes = 16;
-  else if (llvm::is_contained(features, "avx2"))
-    math.lookUpLanes = 8;
-  math.lookUpBytes = !onDevice && llvm::is_contained(features, "avx512vbmi");
+  math.lookUpLanes = has("avx512f") ? 16 : has("avx2") ? 8 : 0;
+  math.lookUpWords = has("avx512bw");
+  math.lookUpBytes = has("avx512vbmi");
+  math.dotBF16 = has("avx512bf16");
   if (onDevice)
     passes.addPass(createAlignVectorsPass());
   passes.addPass(createThreadCallPass());

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FormatPatterns.h"
 #include "dsflash/Conversion/Passes.h"
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,7 +16,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -417,160 +417,12 @@ struct ComputeE4M3 : OpRewritePattern<DecodeE4M3Op> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DecodeE4M3Op op,
                                 PatternRewriter &rewriter) const override {
+    if (!isF32(op.getType()))
+      return failure();
     Arithmetic arithmetic(rewriter, op);
     rewriter.replaceOp(op, arithmetic.decodeE4M3(op.getCodes()));
     return success();
   }
-};
-
-/// Looks up the two bytes of the bf16 value of 64 codes, each in two registers
-/// of 64 bytes.
-struct LookUpE4M3 : OpRewritePattern<DecodeE4M3Op> {
-  LookUpE4M3(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/2) {}
-
-  LogicalResult matchAndRewrite(DecodeE4M3Op op,
-                                PatternRewriter &rewriter) const override {
-    auto type = dyn_cast<VectorType>(op.getType());
-    if (!type || type.getNumElements() != registerBytes)
-      return failure();
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    // Code 16 q + 4 l + d goes where below part q finds it in its lane.
-    SmallVector<int64_t> order(registerBytes);
-    for (int64_t code = 0; code < registerBytes; ++code) {
-      int64_t q = code / 16, l = code / 4 % 4, d = code % 4;
-      order[16 * l + 8 * (q / 2) + 2 * d + q % 2] = code;
-    }
-    Value codes =
-        vector::ShuffleOp::create(b, op.getCodes(), op.getCodes(), order);
-    Value low = lookUp(b, codes, /*shift=*/0);
-    Value high = lookUp(b, codes, /*shift=*/8);
-    Value sign = arith::AndIOp::create(b, codes, bytes(b, int8_t(-128)));
-    high = arith::OrIOp::create(b, high, sign);
-
-    Value result = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    for (int64_t half : {0, 1}) {
-      // The bytes of a value side by side, in each lane of 16 bytes.
-      SmallVector<int64_t> pairs;
-      for (int64_t lane = 0; lane < 4; ++lane)
-        for (int64_t i = 0; i < 8; ++i) {
-          int64_t at = 16 * lane + 8 * half + i;
-          pairs.append({at, at + registerBytes});
-        }
-      auto words = VectorType::get(16, b.getI32Type());
-      Value bits = vector::BitCastOp::create(
-          b, words, vector::ShuffleOp::create(b, low, high, pairs));
-      auto constant = [&](int32_t value) {
-        return arith::ConstantOp::create(b,
-                                         DenseElementsAttr::get(words, value));
-      };
-      Value even = arith::ShLIOp::create(b, bits, constant(16));
-      Value odd = arith::AndIOp::create(b, bits, constant(-65536));
-      for (auto [i, part] : llvm::enumerate(std::array{even, odd}))
-        result = vector::InsertStridedSliceOp::create(
-            b, arith::BitcastOp::create(b, words.clone(b.getF32Type()), part),
-            result, ArrayRef<int64_t>{16 * (2 * half + int64_t(i))},
-            ArrayRef<int64_t>{1});
-    }
-    rewriter.replaceOp(op, result);
-    return success();
-  }
-
-private:
-  static constexpr int64_t registerBytes = 64;
-
-  template <typename T> static Value bytes(ImplicitLocOpBuilder &b, T values) {
-    auto type = VectorType::get(registerBytes, b.getI8Type());
-    return arith::ConstantOp::create(b, DenseElementsAttr::get(type, values));
-  }
-
-  /// The bf16 value of a code without sign.
-  static uint16_t getMagnitude(unsigned code) {
-    constexpr unsigned nan = 0x7f;
-    if (code == nan)
-      return 0x7ff0;
-    int exponent = code >> 3, mantissa = code & 7;
-    float value = exponent ? std::ldexp(8.0f + mantissa, exponent - 10)
-                           : std::ldexp(float(mantissa), -9);
-    return llvm::bit_cast<uint32_t>(value) >> 16;
-  }
-
-  /// The bits from `shift` on of the magnitude of each code.
-  static Value lookUp(ImplicitLocOpBuilder &b, Value codes, int shift) {
-    auto getTable = [&](unsigned first) {
-      SmallVector<int8_t> table;
-      for (unsigned code = first; code < first + registerBytes; ++code)
-        table.push_back(int8_t(getMagnitude(code) >> shift));
-      return bytes(b, ArrayRef<int8_t>(table));
-    };
-    return LLVM::CallIntrinsicOp::create(
-               b, codes.getType(),
-               b.getStringAttr("llvm.x86.avx512.vpermi2var.qi.512"),
-               ValueRange{getTable(0), codes, getTable(registerBytes)})
-        .getResult(0);
-  }
-};
-
-/// Looks the values up in a register of 16 values, or of 8 magnitudes.
-struct LookUpE2M1 : OpRewritePattern<DecodeE2M1Op> {
-  LookUpE2M1(MLIRContext *context, int64_t lanes)
-      : OpRewritePattern(context, /*benefit=*/2), lanes(lanes) {}
-
-  LogicalResult matchAndRewrite(DecodeE2M1Op op,
-                                PatternRewriter &rewriter) const override {
-    auto type = dyn_cast<VectorType>(op.getType());
-    if (!type || type.getNumElements() % lanes)
-      return failure();
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto part = VectorType::get(lanes, b.getF32Type());
-    Value table = arith::MulFOp::create(
-        b, getValues(b, part),
-        vector::BroadcastOp::create(b, part, op.getScale()));
-    Value result = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    for (int64_t first = 0; first < type.getNumElements(); first += lanes) {
-      Value codes = vector::ExtractStridedSliceOp::create(
-          b, op.getCodes(), ArrayRef<int64_t>{first}, ArrayRef<int64_t>{lanes},
-          ArrayRef<int64_t>{1});
-      result = vector::InsertStridedSliceOp::create(
-          b, lookUp(b, table, codes), result, ArrayRef<int64_t>{first},
-          ArrayRef<int64_t>{1});
-    }
-    rewriter.replaceOp(op, result);
-    return success();
-  }
-
-private:
-  static Value getValues(ImplicitLocOpBuilder &b, VectorType type) {
-    constexpr float values[] = {0.0f,  0.5f,  1.0f,  1.5f,  2.0f,  3.0f,
-                                4.0f,  6.0f,  -0.0f, -0.5f, -1.0f, -1.5f,
-                                -2.0f, -3.0f, -4.0f, -6.0f};
-    return arith::ConstantOp::create(
-        b, DenseElementsAttr::get(
-               type, ArrayRef(values).take_front(type.getNumElements())));
-  }
-
-  Value lookUp(ImplicitLocOpBuilder &b, Value table, Value codes) const {
-    bool all = lanes == 16;
-    StringRef permute =
-        all ? "llvm.x86.avx512.permvar.sf.512" : "llvm.x86.avx2.permps";
-    Value value = LLVM::CallIntrinsicOp::create(b, table.getType(),
-                                                b.getStringAttr(permute),
-                                                ValueRange{table, codes})
-                      .getResult(0);
-    if (all)
-      return value;
-    auto constant = [&](int32_t bits) {
-      return arith::ConstantOp::create(
-          b, DenseElementsAttr::get(cast<VectorType>(codes.getType()), bits));
-    };
-    Value high = arith::ShLIOp::create(b, codes, constant(28));
-    Value sign = arith::AndIOp::create(
-        b, high, constant(std::numeric_limits<int32_t>::min()));
-    Value bits = arith::BitcastOp::create(b, codes.getType(), value);
-    return arith::BitcastOp::create(b, table.getType(),
-                                    arith::OrIOp::create(b, bits, sign));
-  }
-
-  int64_t lanes;
 };
 
 struct LowerMath : dsflash::impl::LowerMathPassBase<LowerMath> {
@@ -594,10 +446,8 @@ struct LowerMath : dsflash::impl::LowerMathPassBase<LowerMath> {
             context);
     arith::populateExpandBFloat16Patterns(patterns);
     patterns.add<ComputeE2M1, ComputeE4M3>(context);
-    if (lookUpBytes)
-      patterns.add<LookUpE4M3>(context);
-    if (lookUpLanes > 0)
-      patterns.add<LookUpE2M1>(context, lookUpLanes);
+    populateBF16Patterns(patterns, dotBF16);
+    populateLookUpPatterns(patterns, {lookUpLanes, lookUpWords, lookUpBytes});
     if (!fuseMultiplyAdd)
       patterns
           .add<SplitMultiplyAdd<math::FmaOp>, SplitMultiplyAdd<vector::FMAOp>>(

@@ -89,14 +89,14 @@ func.func @within_call(%q: tensor<?x256xf32>, %kv: tensor<?x64xf32>, %window: !w
 !global = !dsflash.global_kv<rows = 128, dim = 64, ratio = 2, <e2m1, e4m3, [1, 16]>>
 !sink = !dsflash.weight<[1, 48], <f32>>
 
-// 48 heads are two items a row.
+// 48 heads are six items a row; at most four of them, 32 heads, share what is decoded.
 // CHECK-LABEL: func.func @selected
 // CHECK-SAME: %[[Q:[^:]*]]: tensor<?x3072xf32>
 func.func @selected(%q: tensor<?x3072xf32>, %kv: tensor<?x64xf32>, %window: !window, %layer: index, %sink: !sink,
                     %sequence: tensor<?xi32>, %position: tensor<?xi32>, %extents: tensor<?x2xi32>,
                     %global: !global, %selection: tensor<?x6xi32>) -> tensor<?x3072xf32> {
   // CHECK: %[[N:.*]] = tensor.dim %[[Q]]
-  // CHECK: %[[ITEMS:.*]] = arith.muli %[[N]], %c2
+  // CHECK: %[[ITEMS:.*]] = arith.muli %[[N]], %c6
   // CHECK: dsflash.dispatch @csa2_1x48_f32 grid(%[[ITEMS]])
   %0:2 = dsflash.csa2 <full> %q, %kv window %window[%layer] sink %sink
     rows(%sequence, %position, %extents) global %global selection %selection
@@ -106,6 +106,10 @@ func.func @selected(%q: tensor<?x3072xf32>, %kv: tensor<?x64xf32>, %window: !win
   return %0#0 : tensor<?x3072xf32>
 }
 // CHECK: func.func private @csa2_1x48_f32
+// CHECK: memref.alloca() {{.*}} : memref<32x16xf32>
+// CHECK: scf.for %[[ITEM:.*]] = %{{.*}} to %[[END:.*]] step %c4
+// CHECK: %[[LEFT:.*]] = arith.subi %[[END]], %[[ITEM]]
+// CHECK: arith.minsi %[[LEFT]], %c4
 // CHECK: dsflash.state_data payload {{.*}} -> memref<39x64xf32>
 // CHECK: dsflash.state_data payload {{.*}} -> memref<128x32xi8>
 // CHECK: dsflash.state_data scale {{.*}} -> memref<128x4xi8>

@@ -1,11 +1,14 @@
 // RUN: dsflash-opt %s --dsflash-lower-math | FileCheck %s
 // RUN: dsflash-opt %s --dsflash-lower-math=look-up-bytes=true | FileCheck %s --check-prefix=BYTES
+// RUN: dsflash-opt %s --dsflash-lower-math="look-up-words=true dot-bf16=true" | FileCheck %s --check-prefix=PAIRS
 // RUN: dsflash-opt %s --dsflash-lower-math=fuse-multiply-add=false | FileCheck %s --check-prefix=SPLIT
 
 // CHECK-DAG: llvm.func @sinf(f32) -> f32 attributes {passthrough = ["nobuiltin"]}
 // CHECK-DAG: llvm.func @cosf(f32) -> f32 attributes {passthrough = ["nobuiltin"]}
 
 // SPLIT-NOT: math.fma
+
+// PAIRS: memref.global "private" constant @dsflash_e2m1_values : memref<256x16xi16>
 
 // CHECK-LABEL: func.func @functions
 // CHECK-NOT:   math.exp
@@ -41,6 +44,34 @@ func.func @decode_e4m3(%codes: vector<64xi8>, %code: i8) -> (vector<64xf32>, f32
   %values = dsflash.decode_e4m3 %codes : vector<64xi8> -> vector<64xf32>
   %value = dsflash.decode_e4m3 %code : i8 -> f32
   return %values, %value : vector<64xf32>, f32
+}
+
+// The odd product first, then the even one; products are exact, so that a
+// processor without fused multiply-add gives the same.
+// CHECK-LABEL: func.func @dot_bf16
+// CHECK:       %[[ODD:.*]] = math.fma
+// CHECK:       %[[NEXT:.*]] = math.fma %{{.*}}, %{{.*}}, %[[ODD]]
+// CHECK:       return %[[NEXT]]
+// PAIRS-LABEL: func.func @dot_bf16
+// PAIRS:       llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+// PAIRS:       llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
+func.func @dot_bf16(%x: vector<32xf32>, %codes: vector<32xi8>, %sum: vector<16xf32>) -> vector<16xf32> {
+  %a = dsflash.narrow_bf16 %x : vector<32xf32> -> vector<32xbf16>
+  %b = dsflash.decode_e4m3 %codes : vector<32xi8> -> vector<32xbf16>
+  %next = dsflash.dot_bf16 %a, %b, %sum : vector<32xbf16>, vector<16xf32>
+  return %next : vector<16xf32>
+}
+
+// CHECK-LABEL: func.func @decode_e2m1_blocks
+// CHECK-NOT:   dsflash.
+// CHECK:       return
+// PAIRS-LABEL: func.func @decode_e2m1_blocks
+// PAIRS-COUNT-4: vector.load {{.*}} : memref<256x16xi16>, vector<16xi16>
+// PAIRS-COUNT-4: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.hi.512"
+// PAIRS:       return
+func.func @decode_e2m1_blocks(%codes: vector<64xi8>, %a: i8, %b: i8, %c: i8, %d: i8) -> vector<128xbf16> {
+  %values = dsflash.decode_e2m1_blocks %codes[%a, %b, %c, %d] : vector<64xi8> -> vector<128xbf16>
+  return %values : vector<128xbf16>
 }
 
 // CHECK-LABEL: func.func @calls

@@ -128,6 +128,30 @@ func.func @decode_e2m1_to_another_shape(%codes: vector<16xi32>, %scale: f32) {
 
 // -----
 
+func.func @decode_e2m1_blocks_to_another_shape(%codes: vector<32xi8>, %scale: i8) {
+  // expected-error @+1 {{'dsflash.decode_e2m1_blocks' op (C1) expected the result to be 64 but got 32}}
+  %values = dsflash.decode_e2m1_blocks %codes[%scale] : vector<32xi8> -> vector<32xbf16>
+  return
+}
+
+// -----
+
+func.func @decode_e2m1_blocks_of_unequal_shares(%codes: vector<32xi8>, %scale: i8) {
+  // expected-error @+1 {{'dsflash.decode_e2m1_blocks' op (C2) expected words of two bytes for each scale}}
+  %values = dsflash.decode_e2m1_blocks %codes[%scale, %scale, %scale] : vector<32xi8> -> vector<64xbf16>
+  return
+}
+
+// -----
+
+func.func @dot_bf16_of_other_lanes(%a: vector<16xbf16>, %sum: vector<16xf32>) {
+  // expected-error @+1 {{'dsflash.dot_bf16' op (C1) expected the values to be 32 but got 16}}
+  %next = dsflash.dot_bf16 %a, %a, %sum : vector<16xbf16>, vector<16xf32>
+  return
+}
+
+// -----
+
 func.func @decode_e4m3_to_another_shape(%codes: vector<16xi8>) {
   // expected-error @+1 {{'dsflash.decode_e4m3' op (C1) expected the result to be 'vector<16xf32>' but got 'f32'}}
   %values = dsflash.decode_e4m3 %codes : vector<16xi8> -> f32

@@ -95,6 +95,24 @@ func.func @decode_e2m1(%codes: vector<16xi32>, %code: i32, %scale: f32) -> (vect
   return %values, %value : vector<16xf32>, f32
 }
 
+// CHECK-LABEL: func.func @decode_e2m1_blocks(
+// CHECK: dsflash.decode_e2m1_blocks %{{.*}}[%{{.*}}, %{{.*}}] : vector<32xi8> -> vector<64xbf16>
+func.func @decode_e2m1_blocks(%codes: vector<32xi8>, %low: i8, %high: i8) -> vector<64xbf16> {
+  %values = dsflash.decode_e2m1_blocks %codes[%low, %high] : vector<32xi8> -> vector<64xbf16>
+  return %values : vector<64xbf16>
+}
+
+// CHECK-LABEL: func.func @dot_bf16(
+// CHECK: dsflash.narrow_bf16 %{{.*}} : vector<32xf32> -> vector<32xbf16>
+// CHECK: dsflash.decode_e4m3 %{{.*}} : vector<32xi8> -> vector<32xbf16>
+// CHECK: dsflash.dot_bf16 %{{.*}}, %{{.*}}, %{{.*}} : vector<32xbf16>, vector<16xf32>
+func.func @dot_bf16(%x: vector<32xf32>, %codes: vector<32xi8>, %sum: vector<16xf32>) -> vector<16xf32> {
+  %a = dsflash.narrow_bf16 %x : vector<32xf32> -> vector<32xbf16>
+  %b = dsflash.decode_e4m3 %codes : vector<32xi8> -> vector<32xbf16>
+  %next = dsflash.dot_bf16 %a, %b, %sum : vector<32xbf16>, vector<16xf32>
+  return %next : vector<16xf32>
+}
+
 // CHECK-LABEL: func.func @decode_e4m3(
 // CHECK: dsflash.decode_e4m3 %{{.*}} : vector<64xi8> -> vector<64xf32>
 // CHECK: dsflash.decode_e4m3 %{{.*}} : i8 -> f32

@@ -136,11 +136,30 @@ LogicalResult DecodeE2M1Op::verify() {
       Type(getType()), vector ? vector.clone(element) : element, "the result");
 }
 
+static int64_t countElements(Value vector) {
+  return cast<VectorType>(vector.getType()).getNumElements();
+}
+
+LogicalResult DecodeE2M1BlocksOp::verify() {
+  int64_t bytes = countElements(getCodes()), scales = getScales().size();
+  if (failed(Constraint{*this, 1}.equal(countElements(getValues()), 2 * bytes,
+                                        "the result")))
+    return failure();
+  return Constraint{*this, 2}.holds(scales > 0 && bytes % (2 * scales) == 0,
+                                    "words of two bytes for each scale");
+}
+
 LogicalResult DecodeE4M3Op::verify() {
-  Type codes = getCodes().getType(), f32 = Float32Type::get(getContext());
+  Type codes = getCodes().getType();
+  Type element = getElementTypeOrSelf(getType());
   auto vector = dyn_cast<VectorType>(codes);
   return Constraint{*this, 1}.equal(
-      Type(getType()), vector ? vector.clone(f32) : f32, "the result");
+      Type(getType()), vector ? vector.clone(element) : element, "the result");
+}
+
+LogicalResult DotBF16Op::verify() {
+  return Constraint{*this, 1}.equal(countElements(getA()),
+                                    2 * countElements(getSum()), "the values");
 }
 
 LogicalResult StateDataOp::verify() {

@@ -125,6 +125,31 @@ def DSFlash_DecodeE2M1Op : DSFlash_Op<"decode_e2m1", [Pure]> {
   let hasVerifier = 1;
 }
 
+def DSFlash_DecodeE2M1BlocksOp : DSFlash_Op<"decode_e2m1_blocks", [Pure]> {
+  let summary = "bf16 values of E2M1 codes with a power of two for each block";
+  let description = [{
+    Of N bytes, each with the codes of two adjacent columns, the lower one in its low bits: the values times 2^(scale - 127),
+    255 is NaN (SPEC section 2, E8M0). Every scale belongs to an equal share of the columns. Exact; what is too large is infinite. The
+    result has the columns 0, 4, 8 ... first, then 1, 5, 9 ..., 2, 6, 10 ... and 3, 7, 11 ...: a word of 16 bits has four adjacent
+    ones. Processors look it up or compute it, to the same bits.
+
+    Shapes: codes [N] of i8, scales i8 each, result [2 N] of bf16.
+
+    - C1: the result has two elements for a byte.
+    - C2: the scales divide the words of two bytes.
+
+    Example:
+
+    ```mlir
+    %values = dsflash.decode_e2m1_blocks %codes[%s0, %s1, %s2, %s3] : vector<64xi8> -> vector<128xbf16>
+    ```
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [I8]>:$codes, Variadic<I8>:$scales);
+  let results = (outs VectorOfRankAndType<[1], [BF16]>:$values);
+  let assemblyFormat = "$codes `[` $scales `]` attr-dict `:` type($codes) `->` type($values)";
+  let hasVerifier = 1;
+}
+
 def DSFlash_DecodeE4M3Op : DSFlash_Op<"decode_e4m3", [Pure]> {
   let summary = "values of E4M3 codes";
   let description = [{
@@ -142,8 +167,50 @@ def DSFlash_DecodeE4M3Op : DSFlash_Op<"decode_e4m3", [Pure]> {
     ```
   }];
   let arguments = (ins AnyTypeOf<[I8, VectorOfRankAndType<[1], [I8]>]>:$codes);
-  let results = (outs AnyTypeOf<[F32, VectorOfRankAndType<[1], [F32]>]>:$values);
+  let results = (outs AnyTypeOf<[F32, BF16, VectorOfRankAndType<[1], [F32, BF16]>]>:$values);
   let assemblyFormat = "$codes attr-dict `:` type($codes) `->` type($values)";
+  let hasVerifier = 1;
+}
+
+def DSFlash_NarrowBF16Op : DSFlash_Op<"narrow_bf16", [Pure, SameOperandsAndResultShape]> {
+  let summary = "bf16 of f32 values that are exact in it";
+  let description = [{
+    The same numbers in bf16. Of others, and of subnormal ones, the result is a neighbour in bf16, on some processors another one
+    than on others: rounding is `dsflash.round`'s (SPEC section 2).
+
+    Shapes: values [] or [lanes] to the same.
+
+    Example:
+
+    ```mlir
+    %narrow = dsflash.narrow_bf16 %values : vector<32xf32> -> vector<32xbf16>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[F32, VectorOfRankAndType<[1], [F32]>]>:$values);
+  let results = (outs AnyTypeOf<[BF16, VectorOfRankAndType<[1], [BF16]>]>:$narrow);
+  let assemblyFormat = "$values attr-dict `:` type($values) `->` type($narrow)";
+}
+
+def DSFlash_DotBF16Op : DSFlash_Op<"dot_bf16", [Pure, AllTypesMatch<["a", "b"]>, AllTypesMatch<["sum", "result"]>]> {
+  let summary = "products of pairs of bf16 values, added to sums of f32";
+  let description = [{
+    result[i] = a[2i] b[2i] + (a[2i + 1] b[2i + 1] + sum[i]): the odd product is added first, then the even one, each sum
+    rounded to nearest, ties to even (docs/Numerics.md, "Products"; SPEC section 2, sums in f32). Products of bf16 values are exact in f32. That is
+    what AVX-512 BF16 computes, which counts subnormal operands and results as 0; other processors do not.
+
+    Shapes: a, b [2 N] of bf16, sum and result [N] of f32.
+
+    - C1: there are two values for a sum.
+
+    Example:
+
+    ```mlir
+    %next = dsflash.dot_bf16 %a, %b, %sum : vector<32xbf16>, vector<16xf32>
+    ```
+  }];
+  let arguments = (ins VectorOfRankAndType<[1], [BF16]>:$a, VectorOfRankAndType<[1], [BF16]>:$b, VectorOfRankAndType<[1], [F32]>:$sum);
+  let results = (outs VectorOfRankAndType<[1], [F32]>:$result);
+  let assemblyFormat = "$a `,` $b `,` $sum attr-dict `:` type($a) `,` type($sum)";
   let hasVerifier = 1;
 }
 

@@ -1,0 +1,111 @@
+//===- ProductLoops.cpp - Walking the tiles of a product ------------------===//
+
+#include "ProductLoops.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace mlir::dsflash;
+
+/// Bytes of packed weights that stay in the cache while all rows pass.
+static constexpr int64_t cachedBytes = 1 << 18;
+
+ProductLoops::ProductLoops(KernelBuilder &b, FormatAttr format,
+                           FloatType sumType, int64_t lanes,
+                           const ProductOperands &operands, Value rowBlock,
+                           int64_t mostRows)
+    : b(b), format(format), sumType(sumType), lanes(lanes), operands(operands),
+      columns(memref::DimOp::create(b, operands.payload, 1)),
+      rowBlock(rowBlock), partial(b.scratch({mostRows, tile * lanes}, sumType)),
+      results(b.scratch({tile}, b.getF32Type())) {
+  if (format.getElement() == Element::E2M1)
+    columns = b.mul(columns, 2);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops over tiles and rows
+//===----------------------------------------------------------------------===//
+
+void ProductLoops::emit() {
+  int64_t elementsOfByte = format.getElement() == Element::E2M1 ? 2 : 1;
+  int64_t elementBytes = format.getPayloadBytes(elementsOfByte);
+  Value tileBytes = b.div(b.mul(columns, tile * elementBytes), elementsOfByte);
+  Value tileBlock = b.max(b.div(b.index(cachedBytes), tileBytes), b.index(1));
+  Value tiles = b.sub(operands.end, operands.begin);
+  Value blocks = b.div(b.add(tiles, b.add(tileBlock, -1)), tileBlock);
+  b.loop(b.index(0), blocks, [&](Value block) {
+    Value firstTile = b.add(operands.begin, b.mul(block, tileBlock));
+    Value lastTile = b.min(b.add(firstTile, tileBlock), operands.end);
+    b.loop(b.index(0), operands.rowCount, rowBlock, [&](Value first) {
+      Value count = b.min(b.sub(operands.rowCount, first), rowBlock);
+      b.loop(firstTile, lastTile, [&](Value number) {
+        startTile(number);
+        emitTile(first, count,
+                 b.cmp(arith::CmpIPredicate::eq, number, firstTile));
+        finish(first, count);
+      });
+    });
+  });
+}
+
+void ProductLoops::startTile(Value number) {
+  Value tiles = b.div(b.add(operands.groupOutputs, tile - 1), tile);
+  Value group = b.div(number, tiles);
+  Value firstOfGroup = b.mul(group, operands.groupOutputs);
+  inGroup = b.mul(b.sub(number, b.mul(group, tiles)), tile);
+  firstOutput = b.add(firstOfGroup, inGroup);
+  Value lastOfGroup = b.add(b.add(firstOfGroup, operands.groupOutputs), -1);
+  lastOutput = b.min(b.add(firstOutput, tile - 1), lastOfGroup);
+  inputColumn = b.mul(group, columns);
+}
+
+ProductLoops::Row ProductLoops::getRow(Value number) {
+  if (!operands.order)
+    return {number, number};
+  Value slot =
+      b.toIndex(b.load(operands.order, {b.add(operands.firstSlot, number)}));
+  return {b.div(slot, operands.slotsPerInput), slot};
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> ProductLoops::zeros() {
+  Value zero = sumType.isF64() ? b.f64(0.0) : b.f32(0.0f);
+  return SmallVector<Value>(tile, b.splat(zero, lanes));
+}
+
+SmallVector<Value> ProductLoops::loadSums(Value row) {
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < tile; ++i)
+    sums.push_back(b.loadVector(partial, {row, b.index(i * lanes)}, lanes));
+  return sums;
+}
+
+void ProductLoops::storeSums(Value row, ArrayRef<Value> sums) {
+  for (auto [i, sum] : llvm::enumerate(sums))
+    b.storeVector(sum, partial, {row, b.index(i * lanes)});
+}
+
+/// Stores the results of a block of rows.
+void ProductLoops::finish(Value first, Value count) {
+  Value width = b.add(b.sub(lastOutput, firstOutput), 1);
+  Value isFull = b.cmp(arith::CmpIPredicate::eq, width, b.index(tile));
+  b.loop(b.index(0), count, [&](Value number) {
+    Value row = getRow(b.add(first, number)).output;
+    Value sums = b.reduceAddEach(loadSums(number));
+    if (sumType.isF64())
+      sums = b.fromF64(sums);
+    Value stored = b.select(operands.rounded, b.round(sums), sums);
+    b.when(
+        isFull,
+        [&] { b.storeVector(stored, operands.output, {row, firstOutput}); },
+        [&] {
+          b.storeVector(stored, results, {b.index(0)});
+          b.loop(b.index(0), width, [&](Value i) {
+            b.store(b.load(results, {i}), operands.output,
+                    {row, b.add(firstOutput, i)});
+          });
+        });
+  });
+}

@@ -1,0 +1,62 @@
+//===- ProductLoops.h - Walking the tiles of a product ----------*- C++ -*-===//
+
+#ifndef DSFLASH_LIB_KERNELS_PRODUCTLOOPS_H
+#define DSFLASH_LIB_KERNELS_PRODUCTLOOPS_H
+
+#include "ProductOperands.h"
+
+namespace mlir::dsflash {
+
+/// What the bodies of the processor's products have in common: the walk over
+/// tiles of outputs and blocks of rows, and sums in vectors that end in the
+/// output. What a tile adds up is the derived class's.
+class ProductLoops {
+public:
+  /// Outputs that are computed together; a last tile repeats its last output.
+  static constexpr int64_t tile = 8;
+  virtual ~ProductLoops() = default;
+  void emit();
+
+protected:
+  /// Where a row of activations lies and where its result goes.
+  struct Row {
+    Value input;
+    Value output;
+  };
+
+  /// `rowBlock`: rows whose inputs stay in the cache while a few tiles pass, at
+  /// most `mostRows`.
+  ProductLoops(KernelBuilder &b, FormatAttr format, FloatType sumType,
+               int64_t lanes, const ProductOperands &operands, Value rowBlock,
+               int64_t mostRows);
+
+  /// Leaves the sums of `count` rows from `first` in `partial`. The tile is the
+  /// first one for these rows if `isFirst`.
+  virtual void emitTile(Value first, Value count, Value isFirst) = 0;
+
+  Value getOutput(Value i) { return b.min(b.add(firstOutput, i), lastOutput); }
+  Row getRow(Value number);
+  SmallVector<Value> zeros();
+  SmallVector<Value> loadSums(Value row);
+  void storeSums(Value row, ArrayRef<Value> sums);
+
+  KernelBuilder &b;
+  FormatAttr format;
+  FloatType sumType;
+  int64_t lanes;
+  ProductOperands operands;
+  Value columns, rowBlock;
+  Value partial; // sums of the rows of a block
+  // Of the current tile.
+  Value firstOutput, lastOutput, inGroup, inputColumn;
+
+private:
+  void startTile(Value number);
+  void finish(Value first, Value count);
+
+  Value results; // of one row
+};
+
+} // namespace mlir::dsflash
+
+#endif // DSFLASH_LIB_KERNELS_PRODUCTLOOPS_H

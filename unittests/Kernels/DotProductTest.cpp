@@ -1,0 +1,311 @@
+//===- DotProductTest.cpp - Products of pairs of bf16 values --------------===//
+//
+// Bit for bit beside a loop with the order of docs/Numerics.md ("Products"), by
+// the instructions of a processor with AVX-512 BF16 and by arithmetic.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Jit.h"
+#include "Weights.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <gtest/gtest.h>
+#include <limits>
+
+using namespace dsflash_test;
+using Code = Jit::Code;
+
+namespace {
+
+std::vector<Code> getCodes() {
+  if (Jit::hasInstructions())
+    return {Code::Arithmetic, Code::Instructions};
+  return {Code::Arithmetic};
+}
+
+constexpr int64_t lanes = 16, width = 2 * lanes;
+using Sums = std::array<float, lanes>;
+
+/// Adds the products of a vector of columns: the odd one of a lane, then the
+/// even one. A product of two bf16 values is exact, so it is not rounded.
+void addPairs(Sums &sums, const std::array<float, width> &a,
+              const std::array<float, width> &b) {
+  for (int64_t i = 0; i < lanes; ++i)
+    for (int64_t k : {2 * i + 1, 2 * i})
+      sums[i] = std::fma(a[k], b[k], sums[i]);
+}
+
+/// All lanes, halves added pairwise.
+float addLanes(Sums sums) {
+  for (int64_t half = lanes / 2; half > 0; half /= 2)
+    for (int64_t i = 0; i < half; ++i)
+      sums[i] += sums[i + half];
+  return sums[0];
+}
+
+float getBF16(std::mt19937 &random, int smallest, int largest) {
+  int exponent = std::uniform_int_distribution<>(smallest, largest)(random);
+  float value = std::ldexp(1.0f + float(random() % 128) / 128, exponent);
+  return random() % 2 ? -value : value;
+}
+
+void expectSame(float got, float expected, const std::string &what) {
+  if (std::isnan(expected))
+    EXPECT_TRUE(std::isnan(got)) << what;
+  else
+    EXPECT_EQ(dsf_f32_bits(got), dsf_f32_bits(expected)) << what;
+}
+
+//===----------------------------------------------------------------------===//
+// The operation
+//===----------------------------------------------------------------------===//
+
+class Dot {
+public:
+  explicit Dot(Code code) {
+    mlir::Type buffer = jit.buffer(jit.types().getF32Type());
+    jit.add("dot", {buffer, buffer, buffer},
+            [](mlir::dsflash::KernelBuilder &b, mlir::ValueRange arguments) {
+              auto load = [&](int i, int64_t count) {
+                return b.loadVector(arguments[i], {b.index(0)}, count);
+              };
+              mlir::Value sum =
+                  b.dotBF16(b.narrowBF16(load(0, width)),
+                            b.narrowBF16(load(1, width)), load(2, lanes));
+              b.storeVector(sum, arguments[2], {b.index(0)});
+            });
+    jit.compile(code);
+  }
+
+  void add(std::vector<float> &a, std::vector<float> &b,
+           std::vector<float> &sums) {
+    jit.call("dot", flat(a), flat(b), flat(sums));
+  }
+
+private:
+  Jit jit;
+};
+
+/// Of all exponents whose products and sums are normal, and of specials.
+TEST(DotBF16, AddsTheOddProductThenTheEvenOne) {
+  for (Code code : getCodes()) {
+    Dot dot(code);
+    std::mt19937 random(1);
+    const float specials[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f};
+    for (int round = 0; round < 2000; ++round) {
+      std::vector<float> a(width), b(width), c(lanes);
+      // Sums of like size, and ones that lose all of the products or nothing.
+      int spread = round % 3 == 0 ? 60 : 12;
+      for (int64_t i = 0; i < width; ++i) {
+        a[i] = getBF16(random, -spread, spread);
+        b[i] = getBF16(random, -2, 2);
+        if (round % 10 == 9 && random() % 8 == 0)
+          (random() % 2 ? a : b)[i] = specials[random() % 6];
+      }
+      for (float &sum : c)
+        sum = getBF16(random, -14, 14) + getBF16(random, -30, -20);
+      std::array<float, width> x, w;
+      Sums expected;
+      std::copy(a.begin(), a.end(), x.begin());
+      std::copy(b.begin(), b.end(), w.begin());
+      std::copy(c.begin(), c.end(), expected.begin());
+      addPairs(expected, x, w);
+      dot.add(a, b, c);
+      for (int64_t i = 0; i < lanes; ++i)
+        expectSame(c[i], expected[i], "lane " + std::to_string(i));
+    }
+  }
+}
+
+/// What AVX-512 BF16 counts as zero: subnormal operands and results.
+TEST(DotBF16, Subnormals) {
+  for (Code code : getCodes()) {
+    Dot dot(code);
+    std::vector<float> a(width), b(width), c(lanes);
+    a[0] = 0x1p-127f, b[0] = 1.0f;    // an operand
+    a[2] = 0x1p-64f, b[2] = 0x1p-64f; // a product
+    a[4] = 0x1p-126f, b[4] = 1.0f;    // the smallest normal one
+    dot.add(a, b, c);
+    bool flushes = code == Code::Instructions;
+    EXPECT_EQ(c[0], flushes ? 0.0f : 0x1p-127f);
+    EXPECT_EQ(c[1], flushes ? 0.0f : 0x1p-128f);
+    EXPECT_EQ(c[2], 0x1p-126f);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+struct Case {
+  std::string element;
+  int64_t groups;
+  int64_t outputs;
+  int64_t columns;
+};
+
+/// A product of rounded inputs.
+class DotProduct {
+public:
+  DotProduct(const Case &shape, Code code)
+      : shape(shape), random(shape.outputs * 1000 + shape.columns),
+        weight(shape.element, shape.outputs, shape.columns, random) {
+    std::string x = tensor(shape.groups * shape.columns);
+    std::string y = tensor(shape.outputs);
+    std::string name = shape.groups == 1 ? "linear" : "grouped_linear";
+    std::string attributes =
+        "{groups = " + std::to_string(shape.groups) + " : i64} ";
+    jit.addKernel(
+        "product",
+        "func.func @f(%x: " + x + ", %w: " + weight.getType() + ") -> " + y +
+            " {\n  %r = dsflash.round %x {point = \"x\"} : " + x +
+            "\n  %y = dsflash." + name + " %r, %w " +
+            (shape.groups == 1 ? "" : attributes) + ": (" + x + ", " +
+            weight.getType() + ") -> " + y + "\n  return %y : " + y + "\n}");
+    jit.compile(code);
+  }
+
+  std::vector<float> getInput(int64_t rows) {
+    std::normal_distribution<float> normal;
+    std::vector<float> input(rows * shape.groups * shape.columns);
+    for (float &x : input)
+      x = dsf_bf16_round(normal(random));
+    return input;
+  }
+  int64_t getTiles() const {
+    return shape.groups * ((shape.outputs / shape.groups + 7) / 8);
+  }
+
+  void run(int64_t begin, int64_t end, std::vector<float> &input,
+           std::vector<float> &output) {
+    int64_t rows = output.size() / shape.outputs;
+    Memref<float, 2> x(input, rows, shape.groups * shape.columns);
+    Memref<float, 2> y(output, rows, shape.outputs);
+    if (weight.scales.empty())
+      jit.call("product", begin, end, x, y, flat(weight.payload));
+    else
+      jit.call("product", begin, end, x, y, flat(weight.payload),
+               flat(weight.scales));
+  }
+  std::vector<float> run(std::vector<float> input) {
+    int64_t rows = input.size() / (shape.groups * shape.columns);
+    std::vector<float> output(rows * shape.outputs,
+                              std::numeric_limits<float>::quiet_NaN());
+    run(0, getTiles(), input, output);
+    return output;
+  }
+
+  /// The i-th output: 32 adjacent columns at a time, or of E2M1 every fourth of
+  /// 128, from each of the first four; zeros behind the last column.
+  float getExpected(const std::vector<float> &input, int64_t i) const {
+    int64_t row = i / shape.outputs, output = i % shape.outputs;
+    int64_t group = output / (shape.outputs / shape.groups);
+    const float *x = &input[(row * shape.groups + group) * shape.columns];
+    bool isPacked = shape.element == "e2m1";
+    int64_t step = isPacked ? 4 : 1, unit = step * width;
+    Sums sums = {};
+    for (int64_t first = 0; first < shape.columns; first += unit)
+      for (int64_t part = 0; part < step; ++part) {
+        std::array<float, width> a = {}, b = {};
+        for (int64_t k = 0; k < width; ++k) {
+          int64_t column = first + k * step + part;
+          if (column >= shape.columns)
+            continue;
+          a[k] = x[column];
+          b[k] = float(weight.get(output, column));
+        }
+        addPairs(sums, a, b);
+      }
+    return addLanes(sums);
+  }
+
+  static std::string tensor(int64_t features) {
+    return "tensor<?x" + std::to_string(features) + "xf32>";
+  }
+
+  Case shape;
+  std::mt19937 random;
+  Weight weight;
+  Jit jit;
+};
+
+TEST(DotProduct, KeepsItsOrderWhateverRowsAndSplit) {
+  for (const char *element : {"bf16", "e4m3", "e2m1"})
+    for (Case shape : {Case{"", 1, 5, 32}, {"", 2, 80, 96}, {"", 1, 12, 1056}})
+      for (Code code : getCodes()) {
+        shape.element = element;
+        DotProduct product(shape, code);
+        std::string name = shape.element + " " + std::to_string(shape.outputs) +
+                           "x" + std::to_string(shape.columns);
+        int64_t features = shape.groups * shape.columns;
+        std::vector<float> input = product.getInput(75);
+        std::vector<float> all = product.run(input);
+        for (size_t i = 0; i < all.size(); ++i)
+          ASSERT_EQ(all[i], product.getExpected(input, i)) << name << " " << i;
+        for (int64_t rows : {0, 1, 2, 3, 4, 5, 8, 33}) {
+          std::vector<float> some =
+              product.run({input.begin(), input.begin() + rows * features});
+          EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin()))
+              << name << ", rows " << rows;
+        }
+        for (int64_t rows : {1, 75}) {
+          std::vector<float> part(input.begin(),
+                                  input.begin() + rows * features);
+          std::vector<float> pieces(rows * shape.outputs);
+          for (int64_t end = product.getTiles(), size = 1; end > 0; ++size) {
+            int64_t begin = std::max<int64_t>(end - size, 0);
+            product.run(begin, end, part, pieces);
+            end = begin;
+          }
+          EXPECT_TRUE(std::equal(pieces.begin(), pieces.end(), all.begin()))
+              << name << ", rows " << rows << " in pieces";
+        }
+      }
+}
+
+/// One nonzero input picks out single weights. Scales that bring products
+/// below or beyond the normal range are in docs/Numerics.md.
+TEST(DotProduct, EveryCodeWithExtremeScales) {
+  for (Code code : getCodes())
+    for (const char *element : {"e4m3", "e2m1"}) {
+      DotProduct product({element, 1, 8, 32}, code);
+      std::vector<uint8_t> &payload = product.weight.payload;
+      for (size_t i = 0; i < payload.size(); ++i)
+        payload[i] = i;
+      std::vector<float> input(32 * 32, 0.0f);
+      for (int64_t k = 0; k < 32; ++k)
+        input[k * 32 + k] = 1.0f;
+      for (int scale : {0, 100, 254, 255}) {
+        std::fill(product.weight.scales.begin(), product.weight.scales.end(),
+                  scale);
+        for (int64_t rows : {1, 2, 32})
+          for (int64_t k = 0; k < 32; k += rows) {
+            std::vector<float> output = product.run(
+                {input.begin() + k * 32, input.begin() + (k + rows) * 32});
+            for (size_t i = 0; i < output.size(); ++i) {
+              int64_t column = k + i / 8, o = i % 8;
+              bool hasNaN = false, isFinite = true;
+              for (int64_t j = 0; j < 32; ++j) {
+                float value = product.weight.get(o, j);
+                hasNaN |= std::isnan(value);
+                isFinite &= std::isfinite(value);
+              }
+              float expected = product.weight.get(o, column);
+              std::string what = element + (" scale " + std::to_string(scale));
+              if (hasNaN)
+                EXPECT_TRUE(std::isnan(output[i])) << what;
+              else if (!isFinite)
+                EXPECT_FALSE(std::abs(output[i]) < std::abs(expected)) << what;
+              else if (scale == 0 &&
+                       element[1] == '4') // the input times 2^-127
+                EXPECT_LE(std::abs(output[i] - expected), 448 * 0x1p-127f);
+              else if (std::abs(expected) < 0x1p-126f)
+                EXPECT_LE(std::abs(output[i] - expected), 0x1p-126f) << what;
+              else
+                EXPECT_EQ(output[i], expected) << what;
+            }
+          }
+      }
+    }
+}
+
+} // namespace
