@@ -89,17 +89,32 @@ struct CallDot : OpRewritePattern<DotBF16Op> {
   }
 };
 
-/// E4M3 to bf16 by way of f32.
+/// E4M3 to bf16 by way of f32, in parts of 32: LLVM takes larger vectors apart
+/// element by element.
 struct NarrowE4M3 : OpRewritePattern<DecodeE4M3Op> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(DecodeE4M3Op op,
                                 PatternRewriter &rewriter) const override {
     if (!getElementTypeOrSelf(op.getType()).isBF16())
       return failure();
-    Type f32 = withElement(op.getType(), rewriter.getF32Type());
-    Value values =
-        DecodeE4M3Op::create(rewriter, op.getLoc(), f32, op.getCodes());
-    rewriter.replaceOpWithNewOp<NarrowBF16Op>(op, op.getType(), values);
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    auto decode = [&](Value codes, Type type) -> Value {
+      Value values =
+          DecodeE4M3Op::create(b, withElement(type, b.getF32Type()), codes);
+      return NarrowBF16Op::create(b, type, values);
+    };
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || type.getNumElements() % registerWords) {
+      rewriter.replaceOp(op, decode(op.getCodes(), op.getType()));
+      return success();
+    }
+    auto part = VectorType::get(registerWords, b.getBF16Type());
+    Value result = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    for (int64_t i = 0; i < type.getNumElements(); i += registerWords)
+      result =
+          insert(b, decode(extract(b, op.getCodes(), i, registerWords), part),
+                 result, i);
+    rewriter.replaceOp(op, result);
     return success();
   }
 };

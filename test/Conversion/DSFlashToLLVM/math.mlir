@@ -46,6 +46,18 @@ func.func @decode_e4m3(%codes: vector<64xi8>, %code: i8) -> (vector<64xf32>, f32
   return %values, %value : vector<64xf32>, f32
 }
 
+// CHECK-LABEL: func.func @decode_e4m3_to_bf16
+// CHECK-COUNT-2: arith.trunci {{.*}} : vector<32xi32> to vector<32xi16>
+// CHECK-NOT:   dsflash.
+// BYTES-LABEL: func.func @decode_e4m3_to_bf16
+// BYTES-COUNT-2: llvm.call_intrinsic "llvm.x86.avx512.vpermi2var.qi.512"
+// BYTES-NOT:   arith.shli
+// BYTES:       return
+func.func @decode_e4m3_to_bf16(%codes: vector<64xi8>) -> vector<64xbf16> {
+  %values = dsflash.decode_e4m3 %codes : vector<64xi8> -> vector<64xbf16>
+  return %values : vector<64xbf16>
+}
+
 // The odd product first, then the even one; products are exact, so that a
 // processor without fused multiply-add gives the same.
 // CHECK-LABEL: func.func @dot_bf16
