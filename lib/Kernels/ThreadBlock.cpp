@@ -74,10 +74,10 @@ Value KernelBuilder::maxOfLanes(Value value, int64_t count) {
   auto all = static_cast<int32_t>((int64_t(1) << count) - 1);
   Value mask = arith::ShLIOp::create(*this, i32(all), first);
   for (int32_t distance = 1; distance < count; distance *= 2) {
-    Value other = NVVM::ShflOp::create(*this, value.getType(), mask, value,
-                                       i32(distance), i32(lanes - 1),
-                                       NVVM::ShflKind::bfly,
-                                       /*return_value_and_is_valid=*/UnitAttr());
+    Value other =
+        NVVM::ShflOp::create(*this, value.getType(), mask, value, i32(distance),
+                             i32(lanes - 1), NVVM::ShflKind::bfly,
+                             /*return_value_and_is_valid=*/UnitAttr());
     value = maxf(value, other);
   }
   return value;
