@@ -44,8 +44,8 @@ typedef struct dsf_device {
                          void **address);
   const char *(*commit)(void *user, void *address, int64_t offset,
                         int64_t bytes);
-  /* Gives back what allocate, allocate_shared or reserve gave, once the launches so far are
-   * done with it. */
+  /* Gives back what allocate, allocate_shared or reserve gave, once the
+   * launches so far are done with it. */
   const char *(*release)(void *user, void *address);
   /* From the host to the device or back, or within the device. Memory of the
    * host is read and written before this returns. */
