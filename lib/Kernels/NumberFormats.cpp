@@ -205,11 +205,11 @@ Value KernelBuilder::decode(Value code, FormatAttr format) {
 }
 
 Value KernelBuilder::quantizeGroup(MutableArrayRef<Value> group,
-                                   FormatAttr format) {
+                                   FormatAttr format, int64_t sharers) {
   Value largest = constantLike(group.front().getType(), 0.0f);
   for (Value vector : group)
     largest = maxf(absf(vector), largest);
-  Value scale = groupScale(reduceMax(largest), format);
+  Value scale = groupScale(maxOfLanes(reduceMax(largest), sharers), format);
   int64_t lanes = cast<VectorType>(largest.getType()).getNumElements();
   // The reciprocal of a power of two is exact.
   bool exact = format.getScale() == Element::E8M0;

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dsflash;
@@ -62,6 +63,26 @@ static Value reduceWarp(KernelBuilder &b, Value value, NVVM::ReduxKind kind) {
   return NVVM::ReduxOp::create(b, value.getType(), value, kind,
                                /*mask_and_clamp=*/b.i32(-1));
 }
+Value KernelBuilder::maxOfLanes(Value value, int64_t count) {
+  if (count == 1)
+    return value;
+  constexpr int32_t lanes = 32;
+  assert(llvm::isPowerOf2_64(count) && count <= lanes && "lanes of a warp");
+  // The bits of this thread and those that it shares with.
+  Value number = arith::IndexCastOp::create(*this, getI32Type(), thread());
+  Value first = arith::AndIOp::create(*this, number, i32(lanes - count));
+  auto all = static_cast<int32_t>((int64_t(1) << count) - 1);
+  Value mask = arith::ShLIOp::create(*this, i32(all), first);
+  for (int32_t distance = 1; distance < count; distance *= 2) {
+    Value other =
+        NVVM::ShflOp::create(*this, value.getType(), mask, value, i32(distance),
+                             i32(lanes - 1), NVVM::ShflKind::bfly,
+                             /*return_value_and_is_valid=*/UnitAttr());
+    value = maxf(value, other);
+  }
+  return value;
+}
+
 Value KernelBuilder::maxOfWarp(Value value) {
   return reduceWarp(*this, value, NVVM::ReduxKind::MAX);
 }

@@ -169,21 +169,21 @@ Status DeviceModel::makeShape(Shape &shape, const dsf_entry &entry,
   for (int64_t i = 0; i < entry.tensor_count; ++i) {
     const dsf_tensor &tensor = entry.tensors[i];
     int64_t bytes = tensorBytes(tensor, extents);
-    shape.addresses.push_back(
-        keep(shape.tensors.emplace_back(),
-             tensor.host_reads ? dev->allocateShared(tensor.name, bytes)
-                               : dev->allocate(tensor.name, bytes,
-                                               dsf_access(tensor.access))));
+    shape.addresses.push_back(keep(
+        shape.tensors.emplace_back(),
+        tensor.host_reads
+            ? dev->allocateShared(tensor.name, bytes)
+            : dev->allocate(tensor.name, bytes, dsf_access(tensor.access))));
   }
   auto sequences = int64_t(sizeof(void *)) * extents[DSF_DIM_SEQUENCES];
-  shape.arguments = {nullptr,
-                     static_cast<const void *const *>(slots.data()),
-                     static_cast<void *const *>(
-                         keep(shape.states, dev->allocate("state table",
-                                                          sequences, DSF_READ))),
-                     nullptr,
-                     workspace.data(),
-                     {extents[0], extents[1], extents[2]}};
+  shape.arguments = {
+      nullptr,
+      static_cast<const void *const *>(slots.data()),
+      static_cast<void *const *>(keep(
+          shape.states, dev->allocate("state table", sequences, DSF_READ))),
+      nullptr,
+      workspace.data(),
+      {extents[0], extents[1], extents[2]}};
   keep(shape.call, dev->upload("call", &shape.arguments,
                                sizeof(shape.arguments), DSF_READ));
   return status;
@@ -245,25 +245,25 @@ Status DeviceModel::run(const dsf_entry &entry,
       status = copy(entry.tensors[i], tensors[i], shape.addresses[i],
                     tensorBytes(entry.tensors[i], extents));
   };
-  copyAll([&](const dsf_tensor &tensor, void *host, void *device,
-              int64_t bytes) {
-    if (tensor.access == DSF_WRITE)
-      return Status();
-    if (!tensor.host_reads)
-      return dev->copy(device, host, bytes);
-    if (bytes)
-      std::memcpy(device, host, size_t(bytes));
-    return Status();
-  });
+  copyAll(
+      [&](const dsf_tensor &tensor, void *host, void *device, int64_t bytes) {
+        if (tensor.access == DSF_WRITE)
+          return Status();
+        if (!tensor.host_reads)
+          return dev->copy(device, host, bytes);
+        if (bytes)
+          std::memcpy(device, host, size_t(bytes));
+        return Status();
+      });
   if (!status)
     return status;
   Status called = launch(shape, entry, probe);
   status = dev->wait();
   status.add(called);
-  copyAll([&](const dsf_tensor &tensor, void *host, void *device,
-              int64_t bytes) {
-    return tensor.access == DSF_READ ? Status()
-                                     : dev->copy(host, device, bytes);
-  });
+  copyAll(
+      [&](const dsf_tensor &tensor, void *host, void *device, int64_t bytes) {
+        return tensor.access == DSF_READ ? Status()
+                                         : dev->copy(host, device, bytes);
+      });
   return status;
 }

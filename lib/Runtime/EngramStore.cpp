@@ -218,8 +218,8 @@ Status EngramStore::prefetch(DeviceModel &device) {
   for (Table &table : tables) {
     auto rows = int64_t(table.rows.size());
     int64_t payload = rows * int64_t(table.planes.front().rowBytes);
-    int64_t scales = (payload + kPlaneAlignment - 1) / kPlaneAlignment *
-                     kPlaneAlignment;
+    int64_t scales =
+        (payload + kPlaneAlignment - 1) / kPlaneAlignment * kPlaneAlignment;
     int64_t bytes = scales + rows * int64_t(table.planes.back().rowBytes);
     bool grows = bytes > table.capacity;
     if (grows) {
@@ -273,8 +273,8 @@ Status EngramStore::readTo(const Row &row, char *to) {
                 plane.rowBytes);
     return Status();
   }
-  return check(row, pread(plane.descriptor, to, plane.rowBytes,
-                          off_t(row.offset())));
+  return check(
+      row, pread(plane.descriptor, to, plane.rowBytes, off_t(row.offset())));
 }
 
 ssize_t EngramStore::readInto(const Row &row, int flags) {

@@ -48,8 +48,7 @@ ModelRunner::create(const Model &model, ThreadPool &pool,
   std::unique_ptr<ModelRunner> runner(new ModelRunner(model, std::move(*exec)));
   // A device gets its rows from the store even if the host holds them.
   if (model.module().look_back > 0 &&
-      (runner->exec->deviceModel() ||
-       !model.weights()->holdsEngramTables())) {
+      (runner->exec->deviceModel() || !model.weights()->holdsEngramTables())) {
     Result<std::unique_ptr<EngramStore>> store = EngramStore::create(model);
     if (!store)
       return store.status();

@@ -198,8 +198,7 @@ Result<CompiledKernel> JIT::compile(const ptx::Module &module,
   llvm::Module into(kernel.name, context);
   into.setDataLayout(jit->getDataLayout());
   into.setTargetTriple(jit->getTargetTriple());
-  auto info =
-      translateKernel(module, kernel, layout, instrumented, into, name);
+  auto info = translateKernel(module, kernel, layout, instrumented, into, name);
   if (!info)
     return info.status();
   if (Status status = addObject(into); !status)

@@ -119,9 +119,9 @@ public:
       offset += parameter.bytes;
     }
     if (offset > argumentBytes)
-      return Status::error("its parameters",
-                           std::to_string(offset) + " bytes, the launch has " +
-                               std::to_string(argumentBytes));
+      return Status::error("its parameters", std::to_string(offset) +
+                                                 " bytes, the launch has " +
+                                                 std::to_string(argumentBytes));
     int64_t blocks =
         (items + kernel->items_per_block - 1) / kernel->items_per_block;
     simt::Dim3 grid, block;

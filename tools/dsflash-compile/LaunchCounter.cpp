@@ -186,9 +186,8 @@ static bool readsArgument(func::FuncOp function, unsigned argument) {
                readsArgument(callee, use.getOperandNumber());
       }
       if (isa<ViewLikeOpInterface>(user))
-        return llvm::any_of(user->getResults(), [&](Value view) {
-          return self(self, view);
-        });
+        return llvm::any_of(user->getResults(),
+                            [&](Value view) { return self(self, view); });
       auto effects = dyn_cast<MemoryEffectOpInterface>(user);
       return effects &&
              effects.getEffectOnValue<MemoryEffects::Read>(use.get());

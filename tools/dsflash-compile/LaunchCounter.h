@@ -19,8 +19,8 @@ struct BufferUse {
 
 /// Launches of one kernel, summed up. Operations are known for matrix products
 /// only. Traffic is what a launch must move, once: of buffers the rows that it
-/// reads and writes, of weights the rows or tensors that it takes. What it finds
-/// in a state or leaves there depends on positions and does not count.
+/// reads and writes, of weights the rows or tensors that it takes. What it
+/// finds in a state or leaves there depends on positions and does not count.
 struct KernelCost {
   int64_t count = 0;
   bool isProduct = false;

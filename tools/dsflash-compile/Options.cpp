@@ -1,8 +1,8 @@
 //===- Options.cpp - Command line of dsflash-compile ----------------------===//
 
 #include "Options.h"
-#include "dsflash/CompileCache/CompileCache.h"
 #include "Diagnostics.h"
+#include "dsflash/CompileCache/CompileCache.h"
 #include "dsflash/InitAll.h"
 #include "dsflash/Target/NVPTXTarget.h"
 #include <CLI/CLI.hpp>

@@ -39,6 +39,8 @@ static std::string getCell(const ordered_json &value) {
     return "<td class=n>&ndash;</td>";
   if (value.is_number())
     return "<td class=n>" + getNumber(value) + "</td>";
+  if (value.is_boolean())
+    return value.get<bool>() ? "<td>yes</td>" : "<td>no</td>";
   if (value.is_string())
     return "<td><code>" + escape(value.get<std::string>()) + "</code></td>";
   std::string lines;

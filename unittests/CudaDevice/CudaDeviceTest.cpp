@@ -382,9 +382,9 @@ TEST_F(CudaDevice, PrefetchesAreAwaitedByLaunches) {
 }
 
 TEST_F(CudaDevice, FailedPrefetches) {
-  for (const char *call : {"cuStreamCreate", "cuEventCreate",
-                           "cuLaunchHostFunc", "cuMemcpyAsync of 8 bytes",
-                           "cuEventRecord", "cuStreamWaitEvent"}) {
+  for (const char *call :
+       {"cuStreamCreate", "cuEventCreate", "cuLaunchHostFunc",
+        "cuMemcpyAsync of 8 bytes", "cuEventRecord", "cuStreamWaitEvent"}) {
     unsetenv("FAKE_CUDA_FAIL");
     device.reset();
     open();

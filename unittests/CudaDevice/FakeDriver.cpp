@@ -148,7 +148,8 @@ CUresult enter(const std::string &call) {
     return std::stoi(wanted.substr(equal + 1));
   bool captures = call == "cuLaunchKernel" || call == "cuStreamEndCapture" ||
                   call == "cuStreamWaitEvent" ||
-                  call.rfind("cuModule", 0) == 0 || call.rfind("cuFunc", 0) == 0;
+                  call.rfind("cuModule", 0) == 0 ||
+                  call.rfind("cuFunc", 0) == 0;
   if (fake().captured && !captures)
     return kCaptureUnsupported;
   return fake().failure;

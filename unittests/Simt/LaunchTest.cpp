@@ -147,8 +147,8 @@ TEST(SimtLaunch, CallsFramesBarriersAndBranchTables) {
 // A damaged file of compiled code is not used (case 40).
 TEST(SimtLaunch, CompiledCodeIsKept) {
   namespace fs = std::filesystem;
-  fs::path folder = fs::path(testing::TempDir()) /
-                    ("simt-cache-" + std::to_string(getpid()));
+  fs::path folder =
+      fs::path(testing::TempDir()) / ("simt-cache-" + std::to_string(getpid()));
   const char *before = std::getenv("XDG_CACHE_HOME");
   std::string kept = before ? before : "";
   setenv("XDG_CACHE_HOME", folder.c_str(), 1);

@@ -17,6 +17,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/MathExtras.h"
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <new>
 #include <random>
@@ -98,6 +99,12 @@ std::string makeModel(const Product &p) {
   return text + "return %y : " + y + "\n}\n";
 }
 
+/// The architecture whose PTX is run, from DSFLASH_TEST_PTX as "nvptx:sm_90a".
+std::string getTarget() {
+  const char *wanted = std::getenv("DSFLASH_TEST_PTX");
+  return wanted ? wanted : "nvptx:sm_80";
+}
+
 /// The kernel of a product on a simt device.
 class ProductKernel {
 public:
@@ -110,7 +117,7 @@ public:
     EXPECT_TRUE(bool(source));
     mlir::PassManager kernels(&context), code(&context);
     dsf::KernelsPipelineOptions options;
-    options.device = "nvptx:sm_80";
+    options.device = getTarget();
     options.tensorCores = p.onTensorCores;
     dsf::buildKernelsPipeline(kernels, options);
     EXPECT_TRUE(mlir::succeeded(kernels.run(*source)));
@@ -128,8 +135,9 @@ public:
     llvmOptions.device = options.device;
     dsf::buildLLVMPipeline(code, llvmOptions);
     EXPECT_TRUE(mlir::succeeded(code.run(*source)));
+    std::string chip = getTarget().substr(getTarget().find(':') + 1);
     auto bytes = mlir::cast<mlir::StringAttr>(
-        source->lookupSymbol<mlir::LLVM::GlobalOp>("dsf.ptx.sm_80")
+        source->lookupSymbol<mlir::LLVM::GlobalOp>("dsf.ptx." + chip)
             .getValueAttr());
     auto loaded = simt::Module::load(device, bytes.getValue().drop_back().str(),
                                      "product.ptx");

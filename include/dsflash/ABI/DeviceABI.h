@@ -44,8 +44,8 @@ typedef struct dsf_device {
                          void **address);
   const char *(*commit)(void *user, void *address, int64_t offset,
                         int64_t bytes);
-  /* Gives back what allocate, allocate_shared or reserve gave, once the launches so far are
-   * done with it. */
+  /* Gives back what allocate, allocate_shared or reserve gave, once the
+   * launches so far are done with it. */
   const char *(*release)(void *user, void *address);
   /* From the host to the device or back, or within the device. Memory of the
    * host is read and written before this returns. */
@@ -64,8 +64,8 @@ typedef struct dsf_device {
                           int64_t bytes);
   const char *(*await_prefetch)(void *user, int64_t number);
   /* From here to end_recording launches are kept instead of run, and nothing
-   * else but await_prefetch may be called. *recording is 0 where the device cannot: nothing has
-   * begun then, launches run as ever. */
+   * else but await_prefetch may be called. *recording is 0 where the device
+   * cannot: nothing has begun then, launches run as ever. */
   const char *(*begin_recording)(void *user, int32_t *recording);
   /* What was kept, for replay; null where one of its launches failed. */
   const char *(*end_recording)(void *user, void **recorded);

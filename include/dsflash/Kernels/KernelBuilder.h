@@ -126,6 +126,9 @@ public:
   /// The largest or smallest i32 of the threads of an item, at most a warp.
   Value maxOfWarp(Value value);
   Value minOfWarp(Value value);
+  /// The largest f32 of so many neighbouring threads, a power of two at such a
+  /// multiple, all of which are here; none is NaN.
+  Value maxOfLanes(Value value, int64_t count);
   /// How many threads of an item have the flag set: those before this one, and
   /// all. Uses the same memory; all threads have come by when it returns.
   struct ThreadCount {
@@ -224,8 +227,10 @@ public:
   Value encodeScale(Value scale, FormatAttr format);
   Value decodeScale(Value code, FormatAttr format);
   /// Divides the vectors of one group by their common scale, which it gives:
-  /// what is left of them is ready for `encode`.
-  Value quantizeGroup(MutableArrayRef<Value> group, FormatAttr format);
+  /// what is left of them is ready for `encode`. So many neighbouring threads
+  /// have a part of the group each (maxOfLanes).
+  Value quantizeGroup(MutableArrayRef<Value> group, FormatAttr format,
+                      int64_t sharers = 1);
 
   // --- packed rows ---
   /// Decodes row `row` of a plane pair into `out` (memref<dimxf32> scratch).

@@ -56,17 +56,21 @@ void mlir::dsflash::lowerOp(Lowering &l, QuantizeOp op) {
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
         int64_t lanes = b.getLanes(size);
+        // Neighbouring threads take neighbouring vectors of a group.
+        int64_t sharers = b.getThreads() == 1 ? 1 : size / lanes;
+        int64_t step = size / sharers;
         b.loop(begin, end, [&](Value row) {
-          forRowElements(b, ins[0], row, size, [&](ArrayRef<Value> first) {
+          forRowElements(b, ins[0], row, step, [&](ArrayRef<Value> first) {
             auto at = [&](int64_t i) {
               SmallVector<Value> indices(first);
               indices.back() = b.add(indices.back(), i * lanes);
               return indices;
             };
             SmallVector<Value> group;
-            for (int64_t i = 0; i < size / lanes; ++i)
+            for (int64_t i = 0; i < step / lanes; ++i)
               group.push_back(b.loadVector(ins[0], at(i), lanes));
-            Value scale = b.splat(b.quantizeGroup(group, format), lanes);
+            Value scale =
+                b.splat(b.quantizeGroup(group, format, sharers), lanes);
             for (auto [i, vector] : llvm::enumerate(group)) {
               Value code = b.encode(vector, format);
               b.storeVector(b.mulf(b.decode(code, format), scale), outs[0],

@@ -79,7 +79,7 @@ struct ModuleLayout {
   static Attribute getProbeKey(ProbeOp probe);
   SmallVector<Entry> entries;
   llvm::MapVector<StringAttr, KernelLaunch> kernels; // that are launched
-  llvm::SetVector<StringAttr> hostKernels; // beside those of a device
+  llvm::SetVector<StringAttr> hostKernels;           // beside those of a device
   std::string device; // that runs them, as --target has it; empty: the host
 
 private:

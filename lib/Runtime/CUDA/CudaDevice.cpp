@@ -85,8 +85,7 @@ Status CudaDevice::openDevice() {
   if (number >= count)
     return Status::error("device " + std::to_string(number),
                          "there are " + std::to_string(count));
-  if (Status status =
-          check("cuDeviceGet", driver.cuDeviceGet(&device, number));
+  if (Status status = check("cuDeviceGet", driver.cuDeviceGet(&device, number));
       !status)
     return status;
 
@@ -187,10 +186,10 @@ Status CudaDevice::allocate(const char *, int64_t bytes, uint32_t,
 
 /// Pinned; one address space.
 Status CudaDevice::allocateShared(const char *, int64_t bytes, void **address) {
-  Status status = check("cuMemHostAlloc of " + std::to_string(bytes) + " bytes",
-                        driver.cuMemHostAlloc(
-                            address, size_t(std::max<int64_t>(bytes, 1)),
-                            CU_MEMHOSTALLOC_PORTABLE));
+  Status status =
+      check("cuMemHostAlloc of " + std::to_string(bytes) + " bytes",
+            driver.cuMemHostAlloc(address, size_t(std::max<int64_t>(bytes, 1)),
+                                  CU_MEMHOSTALLOC_PORTABLE));
   if (status)
     shared.insert(*address);
   return status;
@@ -297,9 +296,8 @@ Status CudaDevice::prefetch(int64_t number, dsf_fill fill, void *context,
                             void *to, const void *from, int64_t bytes) {
   Status status;
   if (!prefetches)
-    status =
-        check("cuStreamCreate",
-              driver.cuStreamCreate(&prefetches, CU_STREAM_NON_BLOCKING));
+    status = check("cuStreamCreate",
+                   driver.cuStreamCreate(&prefetches, CU_STREAM_NON_BLOCKING));
   CUevent &event = events[number];
   if (status && !event)
     status = check("cuEventCreate",
@@ -312,8 +310,7 @@ Status CudaDevice::prefetch(int64_t number, dsf_fill fill, void *context,
                    driver.cuMemcpyAsync(toDevice(to), toDevice(from),
                                         size_t(bytes), prefetches));
   if (status)
-    status =
-        check("cuEventRecord", driver.cuEventRecord(event, prefetches));
+    status = check("cuEventRecord", driver.cuEventRecord(event, prefetches));
   return status;
 }
 
@@ -404,9 +401,9 @@ Status CudaDevice::beginRecording(int32_t *begun) {
   // The driver would not wait for a launch of a graph.
   if (!driver.hasGraphs() || std::getenv("CUDA_LAUNCH_BLOCKING"))
     return Status();
-  Status status = check("cuStreamBeginCapture",
-                        driver.cuStreamBeginCapture(
-                            stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  Status status = check(
+      "cuStreamBeginCapture",
+      driver.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
   if (status)
     recording.emplace();
   *begun = status.ok();
@@ -417,8 +414,8 @@ Status CudaDevice::endRecording(void **recorded) {
   Launches launches = std::move(*recording);
   recording.reset();
   CUgraph graph = nullptr;
-  Status status = check("cuStreamEndCapture",
-                        driver.cuStreamEndCapture(stream, &graph));
+  Status status =
+      check("cuStreamEndCapture", driver.cuStreamEndCapture(stream, &graph));
   if (!status)
     return status;
   CUgraphExec exec = nullptr;

@@ -93,7 +93,7 @@ private:
   CUdevice device = 0;
   CUcontext context = nullptr;
   CUstream stream = nullptr;
-  CUstream prefetches = nullptr; ///< made when it is needed
+  CUstream prefetches = nullptr;     ///< made when it is needed
   std::map<int64_t, CUevent> events; ///< of prefetches, by number
   CUmodule module = nullptr;
   std::string name;   ///< "NVIDIA H200 (sm_90)"
@@ -102,7 +102,7 @@ private:
   std::map<CUdeviceptr, Range> ranges;
   std::unordered_map<std::string, Kernel> kernels;
   std::set<void *> shared; ///< by allocateShared
-  Launches launched; ///< since the last wait
+  Launches launched;       ///< since the last wait
   std::optional<Launches> recording;
 };
 
