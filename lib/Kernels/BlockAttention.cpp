@@ -178,7 +178,8 @@ sumSteps(KernelBuilder &b, AttentionTile &tile,
     });
     commitCopies(b);
   };
-  b.loop(stages - 1, startStep);
+  for (int64_t step = 0; step < stages - 1; ++step)
+    startStep(b.index(step));
   Value steps = b.div(b.add(count, shape.depth - 1), shape.depth);
   return b.loop(b.index(0), steps, 1, tile.getZeros(),
                 [&](Value step, ArrayRef<Value> carried) {
