@@ -12,28 +12,44 @@ namespace mlir::dsflash {
 /// by FMA. A warp has kM of the heads and all columns.
 class AttentionTile {
 public:
-  static constexpr int64_t heads = 64, depth = 64;
+  static constexpr int64_t heads = 64;
   static constexpr int64_t threads = heads / kM * kWarp;
 
-  /// `columns`: a multiple of 2 * kN. `isTransposed`: right is stored as
-  /// [term, column]. The tile lies in shared memory from its first byte.
-  AttentionTile(KernelBuilder &b, bool onTensorCores, int64_t columns,
-                bool isTransposed);
+  struct Shape {
+    bool onTensorCores;
+    int64_t depth;      // a multiple of kK
+    int64_t columns;    // a multiple of 2 * kN
+    bool isTransposed;  // right is stored as [term, column]
+    int64_t leftStages; // of left there are that many
 
-  /// Of both operands.
-  static int64_t getSharedBytes(bool onTensorCores, int64_t columns,
-                                bool isTransposed);
+    int64_t getElementBytes() const { return onTensorCores ? 2 : 4; }
+    int64_t getPitch(int64_t width) const {
+      return width + (onTensorCores ? kPadding : kPadding / 2);
+    }
+    int64_t getLeftBytes() const {
+      return leftStages * heads * getPitch(depth) * getElementBytes();
+    }
+    int64_t getBytes() const {
+      int64_t rows = isTransposed ? depth : columns;
+      int64_t width = isTransposed ? columns : depth;
+      return getLeftBytes() + rows * getPitch(width) * getElementBytes();
+    }
+  };
 
-  /// Values that a thread stores at once: 16 bytes.
-  int64_t getUnit() const { return onTensorCores ? 8 : 4; }
-  /// Puts adjacent f32 or bf16 values into an operand.
+  /// The tile lies in shared memory from its first byte.
+  AttentionTile(KernelBuilder &b, const Shape &shape);
+
+  /// [stages, heads, terms].
+  Value getLeft() const { return left; }
+  /// Puts adjacent f32 values into an operand, into the first stage of left.
   void storeLeft(Value values, Value head, Value term);
   void storeRight(Value values, Value row, Value at);
 
   SmallVector<Value> getZeros() const;
   /// Adds the terms that are in the tile, from the first to the last; heads
   /// from the first multiple of kM behind `headCount` on are left out.
-  SmallVector<Value> multiply(Value headCount, ArrayRef<Value> sums);
+  SmallVector<Value> multiply(Value headCount, Value leftStage,
+                              ArrayRef<Value> sums);
   /// This thread has sums of two heads, `number` 0 and 1.
   Value getHead(int64_t number);
   /// Visits them, two adjacent columns at a time.
@@ -42,19 +58,14 @@ public:
           function_ref<void(int64_t number, Value column, Value both)> body);
 
 private:
-  static int64_t getPitch(bool onTensorCores, int64_t width) {
-    return width + (onTensorCores ? kPadding : kPadding / 2);
-  }
-  void store(Value values, Value operand, Value row, Value at);
-  SmallVector<Value> multiplyOnTensorCores(ArrayRef<Value> sums);
-  SmallVector<Value> multiplyByFMA(ArrayRef<Value> sums);
+  void store(Value values, Value operand, ArrayRef<Value> at);
+  SmallVector<Value> multiplyOnTensorCores(Value stage, ArrayRef<Value> sums);
+  SmallVector<Value> multiplyByFMA(Value stage, ArrayRef<Value> sums);
 
   KernelBuilder &b;
-  bool onTensorCores;
-  int64_t columns;
-  bool isTransposed;
+  Shape shape;
   Value warp, lane;
-  Value left, right; // [heads, depth], [columns, depth] or [depth, columns]
+  Value left, right;
 };
 
 } // namespace mlir::dsflash

@@ -1,6 +1,7 @@
 //===- BlockAttention.cpp - Attention by blocks of threads ----------------===//
 
 #include "dsflash/Kernels/BlockAttention.h"
+#include "HeadLoader.h"
 #include "KeyLoader.h"
 #include "ProductOperands.h"
 #include "dsflash/Kernels/SharedFunction.h"
@@ -14,9 +15,10 @@ using namespace mlir::dsflash;
 
 using Cmp = arith::CmpIPredicate;
 
-/// Keys of a block that scores, features of one that adds values.
-static constexpr int64_t kKeys = 32, kFeatures = KeyLoader::width;
-static constexpr int64_t kDepth = AttentionTile::depth;
+/// Keys of a block that scores, features of one that adds values; keys that
+/// the kernels behind the scores take at a time, at most.
+static constexpr int64_t kKeys = 32, kFeatures = KeyLoader::width,
+                         kKeyStep = 64;
 
 SmallVector<Value *> AttentionKeys::list() {
   SmallVector<Value *> all = {&kv,          &ringPayload,  &first,
@@ -35,19 +37,24 @@ SmallVector<Value *> AttentionKeys::list() {
 // Sizes
 //===----------------------------------------------------------------------===//
 
-BlockAttention::BlockAttention(int64_t heads, int64_t dim, int64_t mostKeys,
-                               FormatAttr ring, FormatAttr global,
-                               bool roundProbabilities, bool onTensorCores)
-    : heads(heads), dim(dim), pitch(llvm::alignTo(mostKeys, kDepth)),
-      ring(ring), global(global), roundProbabilities(roundProbabilities),
-      onTensorCores(onTensorCores && roundProbabilities) {}
+BlockAttention::BlockAttention(ConfigAttr config, int64_t heads, int64_t dim,
+                               int64_t mostKeys, FormatAttr ring,
+                               FormatAttr global, bool roundProbabilities,
+                               bool hasBF16Rows)
+    : config(config), heads(heads), dim(dim),
+      pitch(llvm::alignTo(mostKeys, kKeyStep)), ring(ring), global(global),
+      roundProbabilities(roundProbabilities),
+      onTensorCores(hasBF16Rows && roundProbabilities &&
+                    !config.getTile().empty() && ring.hasScale() &&
+                    (!global || global.hasScale())) {}
 
 bool BlockAttention::isPossible() const {
-  auto isPossibleFor = [](FormatAttr format) {
-    return !format || !format.hasScale() ||
-           format.getBlockColumns() % packedUnit == 0;
+  auto fits = [&](BlockAttr block) {
+    return block.getSharedBytes() <= config.getSharedBytes();
   };
-  return dim % packedUnit == 0 && isPossibleFor(ring) && isPossibleFor(global);
+  return KeyLoader::isPossible(ring, dim) &&
+         (!global || KeyLoader::isPossible(global, dim)) &&
+         fits(getScoreBlock()) && fits(getValueBlock());
 }
 
 int64_t BlockAttention::getHeadGroups() const {
@@ -60,26 +67,59 @@ int64_t BlockAttention::getValueItems() const {
   return getHeadGroups() * llvm::divideCeil(dim, kFeatures);
 }
 
-/// The first byte behind a tile.
-static int64_t getKeysOffset(bool onTensorCores, bool addsValues) {
-  return llvm::alignTo(AttentionTile::getSharedBytes(
-                           onTensorCores, addsValues ? kFeatures : kKeys,
-                           /*isTransposed=*/addsValues),
-                       sizeof(int64_t));
+int64_t BlockAttention::getStages() const {
+  return std::max(config.getStages(), int64_t(2));
 }
 
-BlockAttr BlockAttention::getScoreBlock(MLIRContext *context) const {
-  return BlockAttr::get(context, AttentionTile::threads,
-                        getKeysOffset(onTensorCores, /*addsValues=*/false) +
-                            KeyLoader::getSharedBytes(kKeys));
+struct BlockAttention::Layout {
+  AttentionTile::Shape tile;
+  KeyLoader::Shape keys;
+  int64_t headsOffset, keysOffset, bytes;
+
+  Layout(AttentionTile::Shape tile, KeyLoader::Shape keys, Type headElement)
+      : tile(tile), keys(keys),
+        headsOffset(llvm::alignTo(tile.getBytes(), 128)),
+        keysOffset(headsOffset +
+                   HeadLoader::getBytes(tile, headElement, keys.stages)),
+        bytes(keysOffset + keys.getBytes()) {}
+};
+
+BlockAttention::Layout BlockAttention::getScoreLayout() const {
+  // Queries are f32, which tensor cores cannot take where they were copied to.
+  int64_t stages = getStages(), leftStages = onTensorCores ? 1 : stages;
+  return Layout({onTensorCores, /*depth=*/KeyLoader::width, /*columns=*/kKeys,
+                 /*isTransposed=*/false, leftStages},
+                {ring, global, dim, stages, /*count=*/kKeys, /*total=*/kKeys,
+                 /*features=*/dim},
+                Float32Type::get(config.getContext()));
 }
-BlockAttr BlockAttention::getSoftmaxBlock(MLIRContext *context) const {
-  return BlockAttr::get(context, kWarp, KernelBuilder::getSumBytes(kWarp));
+
+BlockAttention::Layout BlockAttention::getValueLayout() const {
+  int64_t stages = getStages();
+  return Layout({onTensorCores, /*depth=*/kKeys, /*columns=*/kFeatures,
+                 /*isTransposed=*/true, /*leftStages=*/stages},
+                {ring, global, dim, stages, /*count=*/kKeys, /*total=*/pitch,
+                 /*features=*/kFeatures},
+                getProbabilityType());
 }
-BlockAttr BlockAttention::getValueBlock(MLIRContext *context) const {
-  return BlockAttr::get(context, AttentionTile::threads,
-                        getKeysOffset(onTensorCores, /*addsValues=*/true) +
-                            KeyLoader::getSharedBytes(kDepth));
+
+Type BlockAttention::getProbabilityType() const {
+  MLIRContext *context = config.getContext();
+  return onTensorCores ? Type(BFloat16Type::get(context))
+                       : Float32Type::get(context);
+}
+
+BlockAttr BlockAttention::getScoreBlock() const {
+  return BlockAttr::get(config.getContext(), AttentionTile::threads,
+                        getScoreLayout().bytes);
+}
+BlockAttr BlockAttention::getSoftmaxBlock() const {
+  return BlockAttr::get(config.getContext(), kWarp,
+                        KernelBuilder::getSumBytes(kWarp));
+}
+BlockAttr BlockAttention::getValueBlock() const {
+  return BlockAttr::get(config.getContext(), AttentionTile::threads,
+                        getValueLayout().bytes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -90,11 +130,11 @@ BlockAttr BlockAttention::getValueBlock(MLIRContext *context) const {
 using KeysBody =
     function_ref<void(KernelBuilder &, const AttentionKeys &, ValueRange)>;
 
-void BlockAttention::callFunction(KernelBuilder &b, StringRef part,
+void BlockAttention::callFunction(KernelBuilder &b, const std::string &part,
                                   AttentionKeys keys, ValueRange others,
                                   KeysBody emitBody) const {
-  std::string name = "attention_" + part.str() + "." + std::to_string(heads) +
-                     "x" + std::to_string(dim) + "." + describeProduct(ring);
+  std::string name = "attention_" + part + "." + std::to_string(heads) + "x" +
+                     std::to_string(dim) + "." + describeProduct(ring);
   if (global)
     name += "." + describeProduct(global);
   if (onTensorCores)
@@ -116,51 +156,44 @@ void BlockAttention::callFunction(KernelBuilder &b, StringRef part,
   });
 }
 
-namespace {
-/// The heads of an item.
-struct HeadGroup {
-  HeadGroup(KernelBuilder &b, Value group, int64_t heads)
-      : first(b.mul(group, AttentionTile::heads)),
-        count(b.min(b.sub(b.index(heads), first),
-                    b.index(AttentionTile::heads))) {}
-
-  Value first, count;
-};
-} // namespace
-
 static Value roundUp(KernelBuilder &b, Value value, int64_t step) {
   return b.mul(b.div(b.add(value, step - 1), step), step);
 }
 
-/// Brings the terms from `begin` on of a row's heads to the left of the tile,
-/// zeros behind `terms` and behind the last head. A head has `pitch` elements.
-static void loadHeads(KernelBuilder &b, AttentionTile &tile, Value matrix,
-                      Value row, const HeadGroup &group, Value pitch,
-                      Value begin, Value terms) {
-  Type element = cast<MemRefType>(matrix.getType()).getElementType();
-  int64_t bytes = element.getIntOrFloatBitWidth() / 8, unit = 16 / bytes;
-  int64_t units = kDepth / unit;
-  b.loop(b.thread(), b.mul(roundUp(b, group.count, kM), units),
-         AttentionTile::threads, [&](Value number) {
-           Value head = b.div(number, units);
-           Value at = b.mul(b.rem(number, units), unit);
-           Value term = b.add(begin, at);
-           Value isThere =
-               arith::AndIOp::create(b, b.cmp(Cmp::slt, head, group.count),
-                                     b.cmp(Cmp::slt, term, terms));
-           b.when(
-               isThere,
-               [&] {
-                 Value from = b.mul(b.add(group.first, head), pitch);
-                 tile.storeLeft(b.loadVector(matrix, {row, b.add(from, term)},
-                                             unit, llvm::Align(16)),
-                                head, at);
-               },
-               [&] {
-                 auto zeros = b.getZeroAttr(VectorType::get(unit, element));
-                 tile.storeLeft(arith::ConstantOp::create(b, zeros), head, at);
-               });
-         });
+/// Sums over `count` terms, those of a step while the copies of the steps
+/// behind it are under way. `start` starts the copies of a step from a term on
+/// to a stage, `finish` brings what was copied to the tile.
+static SmallVector<Value>
+sumSteps(KernelBuilder &b, AttentionTile &tile,
+         const AttentionTile::Shape &shape, int64_t stages, Value count,
+         HeadLoader &heads, Value headCount,
+         function_ref<void(Value stage, Value term)> start,
+         function_ref<void(Value stage, Value term)> finish) {
+  auto startStep = [&](Value step) {
+    Value term = b.mul(step, shape.depth);
+    b.when(b.cmp(Cmp::slt, term, count), [&] {
+      Value stage = b.rem(step, stages);
+      heads.start(stage, term);
+      start(stage, term);
+    });
+    commitCopies(b);
+  };
+  for (int64_t step = 0; step < stages - 1; ++step)
+    startStep(b.index(step));
+  Value steps = b.div(b.add(count, shape.depth - 1), shape.depth);
+  return b.loop(b.index(0), steps, 1, tile.getZeros(),
+                [&](Value step, ArrayRef<Value> carried) {
+                  awaitCopies(b, stages - 2);
+                  b.barrier();
+                  // The stage of the step before, which all have left.
+                  startStep(b.add(step, stages - 1));
+                  Value stage = b.rem(step, stages);
+                  heads.finish(stage);
+                  finish(stage, b.mul(step, shape.depth));
+                  b.barrier();
+                  return tile.multiply(headCount, heads.getLeftStage(stage),
+                                       carried);
+                });
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,9 +207,9 @@ void BlockAttention::emitScores(KernelBuilder &b, const AttentionKeys &keys,
                   ValueRange others) {
     Value item = others[0], pitch = others[1], query = others[2],
           scores = others[3], bounds = others[4];
-    AttentionTile tile(b, onTensorCores, kKeys, /*isTransposed=*/false);
-    KeyLoader loader(b, keys, ring, global, dim, kKeys,
-                     getKeysOffset(onTensorCores, /*addsValues=*/false));
+    Layout layout = getScoreLayout();
+    AttentionTile tile(b, layout.tile);
+    KeyLoader loader(b, keys, layout.keys, layout.keysOffset);
     // Shared memory of the item before is free.
     b.barrier();
     Value firstColumn = b.index(0), end = keys.windowCount;
@@ -216,20 +249,20 @@ void BlockAttention::emitScores(KernelBuilder &b, const AttentionKeys &keys,
       });
     };
     // Up to where the kernels behind read.
-    b.when(b.cmp(Cmp::slt, begin, roundUp(b, end, kDepth)), [&] {
-      loader.find(begin, end, firstColumn);
+    b.when(b.cmp(Cmp::slt, begin, roundUp(b, end, kKeyStep)), [&] {
+      loader.find(begin, end, firstColumn, /*firstFeature=*/b.index(0));
       b.barrier();
-      storeScores(b.loop(b.index(0), b.index(dim), kDepth, tile.getZeros(),
-                         [&](Value feature, ArrayRef<Value> carried) {
-                           loadHeads(b, tile, query, keys.row, group,
-                                     b.index(dim), feature, b.index(dim));
-                           loader.load(tile, feature);
-                           b.barrier();
-                           SmallVector<Value> next =
-                               tile.multiply(group.count, carried);
-                           b.barrier();
-                           return next;
-                         }));
+      HeadLoader queries(b, tile, layout.tile, group, query, keys.row,
+                         b.index(dim), layout.keys.stages, layout.headsOffset);
+      storeScores(sumSteps(
+          b, tile, layout.tile, layout.keys.stages, b.index(dim), queries,
+          group.count,
+          [&](Value stage, Value feature) {
+            loader.start(stage, /*firstSlot=*/b.index(0), feature);
+          },
+          [&](Value stage, Value feature) {
+            loader.finish(tile, stage, /*firstSlot=*/b.index(0), feature);
+          }));
     });
   };
   callFunction(b, "scores", keys, {item, b.index(pitch), query, scores, bounds},
@@ -244,14 +277,14 @@ void BlockAttention::emitSoftmax(KernelBuilder &b, Value row, Value head,
                                  Value sink, Value scores, Value bounds,
                                  Value probabilities,
                                  Value denominators) const {
-  constexpr int64_t lanes = floatUnit;
+  constexpr int64_t lanes = 4;
   // The lowest finite value keeps a row without keys free of NaN.
   constexpr float lowest = std::numeric_limits<float>::lowest();
   Value count = b.toIndex(b.load(bounds, {row, b.index(1)}));
   Value first = b.mul(head, pitch);
   auto overKeys = [&](Value initial, function_ref<Value(Value, Value)> body) {
     return b.loop(
-        b.mul(b.thread(), lanes), roundUp(b, count, kDepth), kWarp * lanes,
+        b.mul(b.thread(), lanes), roundUp(b, count, kKeyStep), kWarp * lanes,
         {initial}, [&](Value t, ArrayRef<Value> carried) {
           return SmallVector<Value>{body(b.add(first, t), carried[0])};
         })[0];
@@ -294,27 +327,26 @@ void BlockAttention::emitValues(KernelBuilder &b, const AttentionKeys &keys,
                   ValueRange others) {
     Value item = others[0], pitch = others[1], probabilities = others[2],
           denominators = others[3], bounds = others[4], result = others[5];
-    AttentionTile tile(b, onTensorCores, kFeatures, /*isTransposed=*/true);
-    KeyLoader loader(b, keys, ring, global, dim, kDepth,
-                     getKeysOffset(onTensorCores, /*addsValues=*/true));
+    Layout layout = getValueLayout();
+    AttentionTile tile(b, layout.tile);
+    KeyLoader loader(b, keys, layout.keys, layout.keysOffset);
     Value firstColumn = b.toIndex(b.load(bounds, {keys.row, b.index(0)}));
     Value end = b.toIndex(b.load(bounds, {keys.row, b.index(1)}));
     int64_t slices = llvm::divideCeil(dim, kFeatures);
     HeadGroup group(b, b.div(item, slices), heads);
     Value firstFeature = b.mul(b.rem(item, slices), kFeatures);
-    SmallVector<Value> sums =
-        b.loop(b.index(0), end, kDepth, tile.getZeros(),
-               [&](Value begin, ArrayRef<Value> carried) {
-                 // The tile of the keys before is free.
-                 b.barrier();
-                 loader.find(begin, end, firstColumn);
-                 loadHeads(b, tile, probabilities, keys.row, group, pitch,
-                           begin, pitch);
-                 b.barrier();
-                 loader.load(tile, firstFeature);
-                 b.barrier();
-                 return tile.multiply(group.count, carried);
-               });
+    HeadLoader weights(b, tile, layout.tile, group, probabilities, keys.row,
+                       pitch, layout.keys.stages, layout.headsOffset);
+    // Shared memory of the item before is free.
+    b.barrier();
+    loader.find(b.index(0), end, firstColumn, firstFeature);
+    b.barrier();
+    SmallVector<Value> sums = sumSteps(
+        b, tile, layout.tile, layout.keys.stages, end, weights, group.count,
+        [&](Value stage, Value t) { loader.start(stage, t, firstFeature); },
+        [&](Value stage, Value t) {
+          loader.finish(tile, stage, t, firstFeature);
+        });
     SmallVector<Value> divisors;
     for (int64_t number : {0, 1}) {
       Value head =
@@ -335,8 +367,9 @@ void BlockAttention::emitValues(KernelBuilder &b, const AttentionKeys &keys,
       });
     });
   };
+  // The number of keys that have a place is one of the function's own.
   callFunction(
-      b, "values", keys,
+      b, "values." + std::to_string(pitch), keys,
       {item, b.index(pitch), probabilities, denominators, bounds, result},
       emit);
 }

@@ -1,8 +1,8 @@
 //===- KeyLoader.cpp - Keys of an attention on their way to a tile --------===//
 //
-// One thread finds a key, so that its place costs one division; then all
-// threads share the features, those of f32 rows four at a time and those of
-// packed rows eight.
+// One thread finds a key, so that its place costs one division. Rows of f32 are
+// copied to one place of a stage, ring and global rows that are packed to
+// places of their own, so densely that threads do not meet in a bank.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dsflash;
@@ -18,18 +19,72 @@ using Cmp = arith::CmpIPredicate;
 
 static constexpr int64_t kThreads = AttentionTile::threads;
 static constexpr int64_t kWarps = kThreads / kWarp;
-static constexpr int64_t kSourceBits = 2;
+static constexpr int64_t kKindBits = 2;
+/// f32 values and packed ones that a thread turns into values at a time.
+static constexpr int64_t kFloatUnit = 4, kPackedUnit = 8;
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+static bool isPacked(FormatAttr format) { return format && format.hasScale(); }
+
+bool KeyLoader::isPossible(FormatAttr format, int64_t dim) {
+  if (!isPacked(format))
+    return dim % kPackedUnit == 0;
+  int64_t columns = format.getBlockColumns();
+  return columns % kPackedUnit == 0 && width % columns == 0 &&
+         format.getPayloadBytes(dim) % kCopyBytes == 0;
+}
+
+int64_t KeyLoader::Shape::getScales() const {
+  int64_t most = 0;
+  for (FormatAttr format : {ring, global})
+    if (isPacked(format)) {
+      int64_t scales = llvm::divideCeil(features, format.getBlockColumns());
+      most = std::max(most, scales);
+    }
+  return most;
+}
+
+int64_t KeyLoader::Shape::getBytes() const {
+  int64_t bytes = width * sizeof(float);
+  for (FormatAttr format : {ring, global})
+    if (isPacked(format))
+      bytes += format.getPayloadBytes(width);
+  return stages * count * bytes + kWarps * 2 * sizeof(int32_t) +
+         total * (sizeof(int64_t) + getScales());
+}
 
 KeyLoader::KeyLoader(KernelBuilder &b, const AttentionKeys &keys,
-                     FormatAttr ring, FormatAttr global, int64_t dim,
-                     int64_t count, int64_t offset)
-    : b(b), keys(keys), ring(ring), global(global), dim(dim), count(count),
-      places(b.shared(offset, {count}, b.getI64Type())),
-      limits(b.shared(offset + count * sizeof(int64_t), {kWarps, 2},
-                      b.getI32Type())) {}
-
-int64_t KeyLoader::getSharedBytes(int64_t count) {
-  return count * sizeof(int64_t) + kWarps * 2 * sizeof(int32_t);
+                     const Shape &shape, int64_t offset)
+    : b(b), keys(keys), shape(shape) {
+  auto take = [&](ArrayRef<int64_t> extents, Type element) {
+    int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+    Value buffer = b.shared(offset, extents, element);
+    for (int64_t extent : extents)
+      bytes *= extent;
+    offset += bytes;
+    return buffer;
+  };
+  floats = take({shape.stages, shape.count, width}, b.getF32Type());
+  auto addSource = [&](Kind kind, FormatAttr format, Value payload,
+                       Value scales) {
+    Value copied = floats;
+    if (isPacked(format))
+      copied = take({shape.stages, shape.count, format.getPayloadBytes(width)},
+                    b.getI8Type());
+    sources.push_back({kind, isPacked(format) ? format : FormatAttr(), payload,
+                       scales, copied});
+  };
+  addSource(Call, FormatAttr(), keys.kv, Value());
+  addSource(Ring, shape.ring, keys.ringPayload, keys.ringScales);
+  if (shape.global)
+    addSource(Global, shape.global, keys.globalPayload, keys.globalScales);
+  limits = take({kWarps, 2}, b.getI32Type());
+  places = take({shape.total}, b.getI64Type());
+  if (int64_t count = shape.getScales())
+    scales = take({shape.total, count}, b.getI8Type());
 }
 
 //===----------------------------------------------------------------------===//
@@ -71,9 +126,9 @@ std::pair<Value, Value> KeyLoader::findSelected() {
   return {b.toIndex(least), b.toIndex(count)};
 }
 
-Value KeyLoader::getPlace(Value row, Source source) {
+Value KeyLoader::getPlace(Value row, Kind kind) {
   Value wide = arith::IndexCastOp::create(b, b.getI64Type(), row);
-  return b.bitOr(b.shiftLeft(wide, kSourceBits), b.i64(source));
+  return b.bitOr(b.shiftLeft(wide, kKindBits), b.i64(kind));
 }
 
 Value KeyLoader::findInWindow(Value t) {
@@ -90,10 +145,11 @@ Value KeyLoader::findInSelection(Value column) {
                   b.i64(Nowhere));
 }
 
-void KeyLoader::find(Value begin, Value end, Value firstColumn) {
-  Value slot = b.thread();
-  auto put = [&](Value place) { b.store(place, places, {slot}); };
-  b.when(b.cmp(Cmp::slt, slot, b.index(count)), [&] {
+void KeyLoader::find(Value begin, Value end, Value firstColumn,
+                     Value firstFeature) {
+  firstFound = firstFeature;
+  b.loop(b.thread(), b.index(shape.total), kThreads, [&](Value slot) {
+    auto put = [&](Value place) { b.store(place, places, {slot}); };
     Value t = b.add(begin, slot);
     auto putRest = [&] {
       if (!keys.selection)
@@ -107,6 +163,30 @@ void KeyLoader::find(Value begin, Value end, Value firstColumn) {
         b.cmp(Cmp::slt, t, keys.windowCount), [&] { put(findInWindow(t)); },
         putRest);
   });
+  b.barrier();
+  if (scales)
+    findScales(b.min(b.sub(end, begin), b.index(shape.total)));
+}
+
+void KeyLoader::findScales(Value count) {
+  int64_t most = shape.getScales();
+  b.loop(b.thread(), b.mul(count, most), kThreads, [&](Value number) {
+    Value slot = b.div(number, most), i = b.rem(number, most);
+    Value place = b.load(places, {slot});
+    Value row = b.toIndex(b.shiftRight(place, kKindBits));
+    for (const Source &source : sources)
+      if (source.format)
+        whenFrom(b.bitAnd(place, (1 << kKindBits) - 1), source, [&] {
+          int64_t columns = source.format.getBlockColumns();
+          Value block = b.add(b.div(firstFound, columns), i);
+          Value isThere = arith::AndIOp::create(
+              b, b.cmp(Cmp::slt, i, b.index(shape.features / columns)),
+              b.cmp(Cmp::slt, block, b.index(shape.dim / columns)));
+          b.when(isThere, [&] {
+            b.store(b.load(source.scales, {row, block}), scales, {slot, i});
+          });
+        });
+  });
 }
 
 Value KeyLoader::isThere(Value slot) {
@@ -117,62 +197,88 @@ Value KeyLoader::isThere(Value slot) {
 // Their features
 //===----------------------------------------------------------------------===//
 
-void KeyLoader::forUnits(int64_t unit, Value firstFeature, UnitBody body) {
-  int64_t units = width / unit;
-  b.loop(b.thread(), b.index(count * units), kThreads, [&](Value number) {
-    Value slot = b.div(number, units);
-    Value at = b.mul(b.rem(number, units), unit);
-    Value place = b.load(places, {slot});
-    Value feature = b.add(firstFeature, at);
-    Value source = b.bitAnd(place, (1 << kSourceBits) - 1);
-    if (dim % width)
-      source = b.select(b.cmp(Cmp::slt, feature, b.index(dim)), source,
-                        b.i64(Nowhere));
-    body(slot, at, feature, source,
-         b.toIndex(b.shiftRight(place, kSourceBits)));
+void KeyLoader::forUnits(int64_t size, Value firstSlot, Value firstFeature,
+                         function_ref<void(const Unit &)> body) {
+  int64_t units = width / size;
+  b.loop(b.thread(), b.index(shape.count * units), kThreads, [&](Value number) {
+    Unit unit;
+    unit.key = b.div(number, units);
+    unit.at = b.mul(b.rem(number, units), size);
+    unit.slot = b.add(firstSlot, unit.key);
+    unit.feature = b.add(firstFeature, unit.at);
+    Value place = b.load(places, {unit.slot});
+    unit.row = b.toIndex(b.shiftRight(place, kKindBits));
+    unit.kind = b.bitAnd(place, (1 << kKindBits) - 1);
+    if (shape.dim % width)
+      unit.kind = b.select(b.cmp(Cmp::slt, unit.feature, b.index(shape.dim)),
+                           unit.kind, b.i64(Nowhere));
+    body(unit);
   });
 }
 
-void KeyLoader::load(AttentionTile &tile, Value firstFeature) {
-  constexpr int64_t floats = BlockAttention::floatUnit,
-                    packed = BlockAttention::packedUnit;
-  auto whenFrom = [&](Value source, Source which, function_ref<void()> body) {
-    b.when(b.cmp(Cmp::eq, source, b.i64(which)), body);
-  };
-  bool isRingPacked = ring.hasScale(),
-       isGlobalPacked = global && global.hasScale();
-  forUnits(floats, firstFeature,
-           [&](Value slot, Value at, Value feature, Value source, Value row) {
-             auto put = [&](Value values) {
-               tile.storeRight(values, slot, at);
-             };
-             auto putFrom = [&](Value matrix) {
-               put(b.loadVector(matrix, {row, feature}, floats,
-                                llvm::Align(floats * sizeof(float))));
-             };
-             whenFrom(source, Nowhere, [&] { put(b.f32(0.0f, floats)); });
-             whenFrom(source, Call, [&] { putFrom(keys.kv); });
-             if (!isRingPacked)
-               whenFrom(source, Ring, [&] { putFrom(keys.ringPayload); });
-             if (global && !isGlobalPacked)
-               whenFrom(source, Global, [&] { putFrom(keys.globalPayload); });
-           });
-  if (!isRingPacked && !isGlobalPacked)
-    return;
-  forUnits(
-      packed, firstFeature,
-      [&](Value slot, Value at, Value feature, Value source, Value row) {
-        auto putFrom = [&](FormatAttr format, Value payload, Value scales) {
-          tile.storeRight(
-              b.decodePart(format, payload, scales, row, feature, packed), slot,
-              at);
-        };
-        if (isRingPacked)
-          whenFrom(source, Ring,
-                   [&] { putFrom(ring, keys.ringPayload, keys.ringScales); });
-        if (isGlobalPacked)
-          whenFrom(source, Global, [&] {
-            putFrom(global, keys.globalPayload, keys.globalScales);
-          });
+void KeyLoader::whenFrom(Value kind, const Source &source,
+                         function_ref<void()> body) {
+  b.when(b.cmp(Cmp::eq, kind, b.i64(source.kind)), body);
+}
+
+/// Features of a byte.
+static int64_t getPerByte(FormatAttr format) {
+  return kPackedUnit / format.getPayloadBytes(kPackedUnit);
+}
+
+void KeyLoader::start(Value stage, Value firstSlot, Value feature) {
+  Value always = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  for (const Source &source : sources) {
+    int64_t perByte = source.format ? getPerByte(source.format) : 1;
+    int64_t size = source.format ? kCopyBytes * perByte
+                                 : kCopyBytes / int64_t(sizeof(float));
+    forUnits(size, firstSlot, feature, [&](const Unit &unit) {
+      whenFrom(unit.kind, source, [&] {
+        startCopy(b, always, source.payload,
+                  {unit.row, b.div(unit.feature, perByte)}, source.copied,
+                  {stage, unit.key, b.div(unit.at, perByte)});
       });
+    });
+  }
+}
+
+Value KeyLoader::decode(const Unit &unit, const Source &source, Value stage) {
+  FormatAttr format = source.format;
+  int64_t bytes = format.getPayloadBytes(kPackedUnit);
+  Value codes = b.loadVector(
+      source.copied, {stage, unit.key, b.div(unit.at, getPerByte(format))},
+      bytes, llvm::Align(bytes));
+  Value block =
+      b.div(b.sub(unit.feature, firstFound), format.getBlockColumns());
+  Value scale = b.load(scales, {unit.slot, block});
+  return b.decodeStored(codes, b.decodeScale(scale, format), format);
+}
+
+void KeyLoader::finish(AttentionTile &tile, Value stage, Value firstSlot,
+                       Value feature) {
+  bool hasPacked = false;
+  forUnits(kFloatUnit, firstSlot, feature, [&](const Unit &unit) {
+    auto put = [&](Value values) {
+      tile.storeRight(values, unit.key, unit.at);
+    };
+    b.when(b.cmp(Cmp::eq, unit.kind, b.i64(Nowhere)),
+           [&] { put(b.f32(0.0f, kFloatUnit)); });
+    for (const Source &source : sources) {
+      hasPacked |= bool(source.format);
+      if (!source.format)
+        whenFrom(unit.kind, source, [&] {
+          put(b.loadVector(floats, {stage, unit.key, unit.at}, kFloatUnit,
+                           llvm::Align(kCopyBytes)));
+        });
+    }
+  });
+  if (!hasPacked)
+    return;
+  forUnits(kPackedUnit, firstSlot, feature, [&](const Unit &unit) {
+    for (const Source &source : sources)
+      if (source.format)
+        whenFrom(unit.kind, source, [&] {
+          tile.storeRight(decode(unit, source, stage), unit.key, unit.at);
+        });
+  });
 }

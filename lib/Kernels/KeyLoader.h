@@ -9,44 +9,74 @@
 
 namespace mlir::dsflash {
 
-/// Some keys of a row, whose features a block brings to its tile.
+/// Brings features of keys to the right of a tile, `width` features of some
+/// keys a step: first as they are stored, then as values.
 class KeyLoader {
 public:
-  /// Features that are brought at a time.
-  static constexpr int64_t width = AttentionTile::depth;
+  static constexpr int64_t width = 64;
 
-  /// `count`: keys at a time. Shared memory is taken from byte `offset` on.
-  KeyLoader(KernelBuilder &b, const AttentionKeys &keys, FormatAttr ring,
-            FormatAttr global, int64_t dim, int64_t count, int64_t offset);
+  struct Shape {
+    FormatAttr ring, global; // global is null where there is none
+    int64_t dim;
+    int64_t stages;   // steps under way
+    int64_t count;    // keys of a step
+    int64_t total;    // keys that are found at once
+    int64_t features; // of them
 
-  static int64_t getSharedBytes(int64_t count);
+    /// Scales of a key's features.
+    int64_t getScales() const;
+    int64_t getBytes() const;
+  };
+
+  /// Whether copies and scales lie within rows of this format.
+  static bool isPossible(FormatAttr format, int64_t dim);
+
+  /// Shared memory is taken from byte `offset` on, a multiple of kCopyBytes.
+  KeyLoader(KernelBuilder &b, const AttentionKeys &keys, const Shape &shape,
+            int64_t offset);
 
   /// The columns of the selection between which its rows lie: the first and
   /// how many.
   std::pair<Value, Value> findSelected();
-  /// Finds the keys from number `begin` on, of `end`; threads see them behind
-  /// a barrier.
-  void find(Value begin, Value end, Value firstColumn);
+  /// Finds the keys from number `begin` on, of `end`, and their scales, from
+  /// the one of `firstFeature` on. Other threads see them behind a barrier.
+  void find(Value begin, Value end, Value firstColumn, Value firstFeature);
+  /// Whether the key in slot `slot` of those found is one.
   Value isThere(Value slot);
-  /// Puts `width` features of them into the tile, zeros where there are none.
-  void load(AttentionTile &tile, Value firstFeature);
+  /// Starts the copies of a step, whose first key has slot `firstSlot`.
+  void start(Value stage, Value firstSlot, Value feature);
+  /// Puts what was copied into the tile, zeros where there is nothing.
+  void finish(AttentionTile &tile, Value stage, Value firstSlot, Value feature);
 
 private:
   /// Where a key is; with the row there a place.
-  enum Source : int64_t { Nowhere, Call, Ring, Global };
+  enum Kind : int64_t { Nowhere, Call, Ring, Global };
+  struct Source {
+    Kind kind;
+    FormatAttr format; // null for f32
+    Value payload, scales;
+    Value copied; // [stages, keys of a step, elements]
+  };
+  /// Some features of a key: their numbers in the step, and where the key is.
+  struct Unit {
+    Value key, at, slot, feature, kind, row;
+  };
 
-  Value getPlace(Value row, Source source);
+  Value getPlace(Value row, Kind kind);
   Value findInWindow(Value t);
   Value findInSelection(Value column);
-  using UnitBody = function_ref<void(Value slot, Value at, Value feature,
-                                     Value source, Value row)>;
-  void forUnits(int64_t unit, Value firstFeature, UnitBody body);
+  void findScales(Value count);
+  void forUnits(int64_t size, Value firstSlot, Value firstFeature,
+                function_ref<void(const Unit &)> body);
+  void whenFrom(Value kind, const Source &source, function_ref<void()> body);
+  Value decode(const Unit &unit, const Source &source, Value stage);
 
   KernelBuilder &b;
   AttentionKeys keys;
-  FormatAttr ring, global;
-  int64_t dim, count;
-  Value places, limits;
+  Shape shape;
+  SmallVector<Source> sources;
+  Value firstFound; // the feature of the first scales
+  Value places, limits, scales, floats;
 };
 
 } // namespace mlir::dsflash

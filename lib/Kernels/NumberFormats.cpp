@@ -304,17 +304,6 @@ void KernelBuilder::decodeRow(FormatAttr format, Value payload, Value scales,
   });
 }
 
-Value KernelBuilder::decodePart(FormatAttr format, Value payload, Value scales,
-                                Value row, Value column, int64_t count) {
-  Value scaleRow = div(row, format.getBlockRows());
-  Value block = div(column, format.getBlockColumns());
-  Value scale = decodeScale(load(scales, {scaleRow, block}), format);
-  int64_t bytes = format.getPayloadBytes(count), perByte = count / bytes;
-  Value codes = loadVector(payload, {row, div(column, perByte)}, bytes,
-                           llvm::Align(bytes));
-  return decodeStored(codes, scale, format);
-}
-
 void KernelBuilder::encodeRow(FormatAttr format, Value values, Value valueRow,
                               Value payload, Value scales, Value row) {
   int64_t dim = lastExtent(values);

@@ -8,6 +8,26 @@
 using namespace mlir;
 using namespace mlir::dsflash;
 
+void mlir::dsflash::startCopy(KernelBuilder &b, Value isThere, Value from,
+                              ArrayRef<Value> at, Value to,
+                              ArrayRef<Value> place) {
+  auto type = cast<MemRefType>(from.getType());
+  int64_t elements = kCopyBytes * 8 / type.getElementTypeBitWidth();
+  nvgpu::DeviceAsyncCopyOp::create(
+      b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), to, place, from, at,
+      b.getIndexAttr(elements),
+      b.select(isThere, b.index(elements), b.index(0)),
+      /*bypassL1=*/b.getUnitAttr());
+}
+
+void mlir::dsflash::commitCopies(KernelBuilder &b) {
+  NVVM::CpAsyncCommitGroupOp::create(b);
+}
+
+void mlir::dsflash::awaitCopies(KernelBuilder &b, int64_t count) {
+  NVVM::CpAsyncWaitGroupOp::create(b, count);
+}
+
 Value mlir::dsflash::toBF16(KernelBuilder &b, Value values) {
   auto type = cast<VectorType>(values.getType());
   return LLVM::FPTruncOp::create(b, type.clone(b.getBF16Type()), values);

@@ -16,6 +16,17 @@ constexpr int64_t kSumsOfFragment = 4;
 /// ldmatrix nor the stores conflict.
 constexpr int64_t kPadding = 8;
 
+/// Bytes of a copy.
+constexpr int64_t kCopyBytes = 16;
+
+/// Starts a copy of 16 bytes to shared memory, of zeros where there are none.
+/// It is one of the group that the thread commits next.
+void startCopy(KernelBuilder &b, Value isThere, Value from, ArrayRef<Value> at,
+               Value to, ArrayRef<Value> place);
+void commitCopies(KernelBuilder &b);
+/// Waits for all groups of this thread but the last `count`.
+void awaitCopies(KernelBuilder &b, int64_t count);
+
 /// To bf16, of values that are exact in it.
 Value toBF16(KernelBuilder &b, Value values);
 

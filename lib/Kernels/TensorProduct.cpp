@@ -11,9 +11,7 @@
 #include "dsflash/Kernels/TensorProduct.h"
 #include "ProductOperands.h"
 #include "TensorCores.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
@@ -25,7 +23,6 @@ namespace {
 
 using Cmp = arith::CmpIPredicate;
 
-constexpr int64_t kCopyBytes = 16; // of one thread
 constexpr int64_t kWarpOutputs = 2 * kN;
 constexpr int64_t kSumsOfTile = 2 * kSumsOfFragment; // of kM x kWarpOutputs
 /// Activations and weights that a thread decodes at a time.
@@ -107,8 +104,6 @@ private:
     b.loop(thread, count, shape.getThreads(), body);
   }
 
-  void copy(Value isThere, Value from, ArrayRef<Value> at, Value to,
-            ArrayRef<Value> place);
   void startStep(Value step);
   void decodeStep(Value step);
   void decodeWeight(Value stage, Value column);
@@ -148,7 +143,7 @@ void TensorEmitter::emit() {
     SmallVector<Value> zeros(shape.rows / kM * kSumsOfTile, zero);
     SmallVector<Value> sums = b.loop(
         b.index(0), steps, 1, zeros, [&](Value step, ArrayRef<Value> carried) {
-          NVVM::CpAsyncWaitGroupOp::create(b, shape.stages - 2);
+          awaitCopies(b, shape.stages - 2);
           b.barrier();
           // The stage of the step before, which all have left.
           startStep(b.add(step, shape.stages - 1));
@@ -204,18 +199,6 @@ Value TensorEmitter::getOutputRow(Value row) {
 // Columns on their way to shared memory
 //===----------------------------------------------------------------------===//
 
-/// Copies 16 bytes, or zeros where there are none.
-void TensorEmitter::copy(Value isThere, Value from, ArrayRef<Value> at,
-                         Value to, ArrayRef<Value> place) {
-  auto type = cast<MemRefType>(from.getType());
-  int64_t elements = kCopyBytes * 8 / type.getElementTypeBitWidth();
-  nvgpu::DeviceAsyncCopyOp::create(
-      b, nvgpu::DeviceAsyncTokenType::get(b.getContext()), to, place, from, at,
-      b.getIndexAttr(elements),
-      b.select(isThere, b.index(elements), b.index(0)),
-      /*bypassL1=*/b.getUnitAttr());
-}
-
 /// Starts the copies of a step's columns, if it has any, as one group.
 void TensorEmitter::startStep(Value step) {
   Value stage = b.rem(step, shape.stages);
@@ -228,9 +211,9 @@ void TensorEmitter::startStep(Value step) {
       Value from = b.add(column, at);
       Value isThere = arith::AndIOp::create(b, b.cmp(Cmp::slt, row, count),
                                             b.cmp(Cmp::slt, from, columns));
-      copy(isThere, operands.input,
-           {getInputRow(row), b.add(inputColumn, from)}, copiedInput,
-           {stage, row, at});
+      startCopy(b, isThere, operands.input,
+                {getInputRow(row), b.add(inputColumn, from)}, copiedInput,
+                {stage, row, at});
     });
     auto type = cast<MemRefType>(operands.payload.getType());
     int64_t elements = kCopyBytes * 8 / type.getElementTypeBitWidth();
@@ -244,11 +227,11 @@ void TensorEmitter::startStep(Value step) {
       Value isThere =
           arith::AndIOp::create(b, b.cmp(Cmp::slt, output, width),
                                 b.cmp(Cmp::slt, from, storedColumns));
-      copy(isThere, operands.payload, {getOutput(output), from}, copiedWeight,
-           {stage, output, at});
+      startCopy(b, isThere, operands.payload, {getOutput(output), from},
+                copiedWeight, {stage, output, at});
     });
   });
-  NVVM::CpAsyncCommitGroupOp::create(b);
+  commitCopies(b);
 }
 
 /// Brings what was copied for a step to bf16.
@@ -282,15 +265,7 @@ void TensorEmitter::decodeWeight(Value stage, Value column) {
     Value from = b.div(at, kWeightUnit / bytes);
     Value codes = b.loadVector(copiedWeight, {stage, output, from}, bytes,
                                llvm::Align(bytes));
-    Value values;
-    if (format.getElement() == Element::E4M3) {
-      values = b.mulf(b.decodeE4M3(codes), b.splat(scale, kWeightUnit));
-    } else {
-      Value bits = b.widen(codes);
-      values = vector::InterleaveOp::create(
-          b, b.decodeE2M1(bits, scale),
-          b.decodeE2M1(b.shiftRight(bits, 4), scale));
-    }
+    Value values = b.decodeStored(codes, scale, format);
     b.storeVector(toBF16(b, values), weight, {output, at},
                   llvm::Align(kWeightUnit * 2));
   });

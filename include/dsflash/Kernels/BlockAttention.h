@@ -36,26 +36,24 @@ struct AttentionKeys {
 /// scores, with a denominator for each head, and from these the result.
 class BlockAttention {
 public:
-  /// f32 values and packed ones that a thread takes at a time.
-  static constexpr int64_t floatUnit = 4, packedUnit = 8;
-
   /// `mostKeys`: of one row. `global` is null where there is none.
-  BlockAttention(int64_t heads, int64_t dim, int64_t mostKeys, FormatAttr ring,
-                 FormatAttr global, bool roundProbabilities,
-                 bool onTensorCores);
+  /// `hasBF16Rows`: queries and the call's window rows are exact in bf16.
+  BlockAttention(ConfigAttr config, int64_t heads, int64_t dim,
+                 int64_t mostKeys, FormatAttr ring, FormatAttr global,
+                 bool roundProbabilities, bool hasBF16Rows);
 
-  /// Whether every access of a thread lies in one row and one block of a
-  /// scale.
+  /// Whether copies are whole and a block fits the device.
   bool isPossible() const;
 
   int64_t getPitch() const { return pitch; }
   /// Of a row.
   int64_t getScoreItems() const;
   int64_t getValueItems() const;
-  BlockAttr getScoreBlock(MLIRContext *context) const;
-  BlockAttr getSoftmaxBlock(MLIRContext *context) const;
-  BlockAttr getValueBlock(MLIRContext *context) const;
-  bool hasBF16Probabilities() const { return onTensorCores; }
+  BlockAttr getScoreBlock() const;
+  BlockAttr getSoftmaxBlock() const;
+  BlockAttr getValueBlock() const;
+  /// bf16 on tensor cores, else f32.
+  Type getProbabilityType() const;
 
   /// Item `item` of the keys' row, of all that it has.
   void emitScores(KernelBuilder &b, const AttentionKeys &keys, Value item,
@@ -71,10 +69,17 @@ public:
 private:
   int64_t getHeadGroups() const;
   void callFunction(
-      KernelBuilder &b, StringRef part, AttentionKeys keys, ValueRange others,
+      KernelBuilder &b, const std::string &part, AttentionKeys keys,
+      ValueRange others,
       function_ref<void(KernelBuilder &, const AttentionKeys &, ValueRange)>
           emitBody) const;
 
+  int64_t getStages() const;
+  struct Layout; // of a block's shared memory
+  Layout getScoreLayout() const;
+  Layout getValueLayout() const;
+
+  ConfigAttr config;
   int64_t heads, dim, pitch;
   FormatAttr ring, global;
   bool roundProbabilities, onTensorCores;

@@ -237,9 +237,6 @@ public:
   /// Blocks of one scale lie along the columns; scale row = row / blockRows.
   void decodeRow(FormatAttr format, Value payload, Value scales, Value row,
                  Value out);
-  /// The `count` values of row `row` from `column` on, all of one block.
-  Value decodePart(FormatAttr format, Value payload, Value scales, Value row,
-                   Value column, int64_t count);
   /// Quantizes `dim` f32 of values[valueRow, 0..] in the format of a state and
   /// packs them into row `row`.
   void encodeRow(FormatAttr format, Value values, Value valueRow, Value payload,

@@ -69,12 +69,10 @@ static Value lowerByBlocks(Lowering &l, StringRef name, const AttentionOp &op,
     globalFormat = cast<GlobalKVType>(op.globalKV.getType()).getFormat();
     mostKeys += getFeatures(op.selection);
   }
-  bool onTensorCores = !l.getConfig().getTile().empty() && l.hasBF16Input(0) &&
-                       l.hasBF16Input(1) && window.getFormat().hasScale() &&
-                       (!globalFormat || globalFormat.hasScale());
-  BlockAttention attention(op.heads, window.getDim(), mostKeys,
+  BlockAttention attention(l.getConfig(), op.heads, window.getDim(), mostKeys,
                            window.getFormat(), globalFormat,
-                           op.roundProbabilities, onTensorCores);
+                           op.roundProbabilities,
+                           l.hasBF16Input(0) && l.hasBF16Input(1));
   if (!attention.isPossible())
     return {};
 
@@ -116,18 +114,16 @@ static Value lowerByBlocks(Lowering &l, StringRef name, const AttentionOp &op,
   int64_t columns = op.heads * attention.getPitch();
   SmallVector<Value> scored = dispatch(
       "scores", attention.getScoreItems(), op.query,
-      {makeEmpty(columns, f32), makeEmpty(2, i32)},
-      attention.getScoreBlock(context),
+      {makeEmpty(columns, f32), makeEmpty(2, i32)}, attention.getScoreBlock(),
       [&](KernelBuilder &b, const AttentionKeys &keys, Value item,
           ValueRange others, ValueRange outs) {
         attention.emitScores(b, keys, item, others[0], outs[0], outs[1]);
       });
-  Type probability =
-      attention.hasBF16Probabilities() ? BFloat16Type::get(context) : f32;
   SmallVector<Value> weighed = l.dispatch(
       "attention_softmax", l.times(n, op.heads),
       {scored[0], scored[1], op.sink},
-      {makeEmpty(columns, probability), makeEmpty(op.heads, f32)},
+      {makeEmpty(columns, attention.getProbabilityType()),
+       makeEmpty(op.heads, f32)},
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
         PackedRows sinks(b, ins[2]);
@@ -138,15 +134,15 @@ static Value lowerByBlocks(Lowering &l, StringRef name, const AttentionOp &op,
                                 outs[1]);
         });
       },
-      /*writesState=*/false, attention.getSoftmaxBlock(context));
-  return dispatch(
-      "values", attention.getValueItems(), {weighed[0], weighed[1], scored[1]},
-      l.empty(op.query.getType(), n), attention.getValueBlock(context),
-      [&](KernelBuilder &b, const AttentionKeys &keys, Value item,
-          ValueRange others, ValueRange outs) {
-        attention.emitValues(b, keys, item, others[0], others[1], others[2],
-                             outs[0]);
-      })[0];
+      /*writesState=*/false, attention.getSoftmaxBlock());
+  return dispatch("values", attention.getValueItems(),
+                  {weighed[0], weighed[1], scored[1]},
+                  l.empty(op.query.getType(), n), attention.getValueBlock(),
+                  [&](KernelBuilder &b, const AttentionKeys &keys, Value item,
+                      ValueRange others, ValueRange outs) {
+                    attention.emitValues(b, keys, item, others[0], others[1],
+                                         others[2], outs[0]);
+                  })[0];
 }
 
 Value mlir::dsflash::lowerByBlocks(Lowering &l, CSA2Op op) {

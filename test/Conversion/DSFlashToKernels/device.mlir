@@ -121,19 +121,36 @@ func.func @attention(%x: tensor<?x256xf32>, %y: tensor<?x64xf32>, %window: !wind
 // CHECK-LABEL: func.func private @csa2_scores_512(
 // CHECK-SAME:  dsflash.block = #dsflash.block<threads = 128
 // CHECK:       call @attention_scores.4x64.e4m3.1x32.e2m1.1x16.tensor(
-// One place for a key; features and queries as bf16; 64 features at a time.
+// Queries and keys as bf16; what three steps copy: keys that the call has in
+// f32, packed ones as they are stored, queries; a place and 4 scales for a key.
 // CHECK-LABEL: func.func private @attention_scores.4x64.e4m3.1x32.e2m1.1x16.tensor(
-// CHECK:       memref.view {{.*}} to memref<64x72xbf16, 3>
+// CHECK:       memref.view {{.*}} to memref<1x64x72xbf16, 3>
 // CHECK:       memref.view {{.*}} to memref<32x72xbf16, 3>
+// CHECK:       memref.view {{.*}} to memref<3x32x64xf32, 3>
+// CHECK:       memref.view {{.*}} to memref<3x32x64xi8, 3>
+// CHECK:       memref.view {{.*}} to memref<3x32x32xi8, 3>
 // CHECK:       memref.view {{.*}} to memref<32xi64, 3>
-// CHECK:       nvvm.redux.sync min
+// CHECK:       memref.view {{.*}} to memref<32x4xi8, 3>
+// CHECK:       nvvm.redux.sync {{ *}}min
+// CHECK:       memref.view {{.*}} to memref<3x64x64xf32, 3>
+// CHECK:       nvvm.cp.async.commit.group
+// CHECK:       scf.for
+// CHECK:       nvvm.cp.async.wait.group 1
+// CHECK:       nvvm.barrier0
+// CHECK-COUNT-4: nvgpu.device_async_copy
+// CHECK:       nvvm.barrier0
 // CHECK:       nvgpu.ldmatrix {{.*}} transpose = false
 // CHECK:       nvvm.mma.sync
 // CHECK-LABEL: func.func private @attention_softmax_1x4_f32(
 // CHECK-SAME:  dsflash.block = #dsflash.block<threads = 32
 // CHECK:       math.exp
 // CHECK:       llvm.fptrunc {{.*}} : vector<4xf32> to vector<4xbf16>
-// CHECK-LABEL: func.func private @attention_values.4x64.e4m3.1x32.e2m1.1x16.tensor(
+// All of the row's 128 places for keys; probabilities are copied to where they
+// are multiplied.
+// CHECK-LABEL: func.func private @attention_values.128.4x64.e4m3.1x32.e2m1.1x16.tensor(
+// CHECK:       memref.view {{.*}} to memref<3x64x40xbf16, 3>
+// CHECK:       memref.view {{.*}} to memref<128xi64, 3>
+// CHECK:       memref.view {{.*}} to memref<128x4xi8, 3>
 // CHECK:       nvgpu.ldmatrix {{.*}} transpose = true
 // CHECK:       nvvm.mma.sync
 
