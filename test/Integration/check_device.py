@@ -36,7 +36,9 @@ def main():
 
     forks = [tokens[:SHARED + 5], np.concatenate([tokens[:SHARED], tokens[30:33]])]
     saved = work / "a.session"
-    same("two prompts that begin alike", run(gpu, *forks, flags=["--stats-json", work / "stats.json"]), run(host, *forks))
+    same("two prompts that begin alike", run(gpu, *forks), run(host, *forks))
+    # Where all logits are wanted nothing is shared.
+    gpu.run(models[gpu], *forks, flags=["-n", 1, "--stats-json", work / "stats.json"])
     reused = json.loads((work / "stats.json").read_text())["reused_tokens"]
     report.check(reused >= SHARED, f"their beginning is computed once: {reused} tokens reused (case 11)")
     whole = run(host, tokens[:SHARED], flags=["--save-session", work / "b.session"])

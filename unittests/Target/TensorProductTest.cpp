@@ -45,14 +45,23 @@ template <typename T> struct DeviceAllocator {
 };
 template <typename T> using Buffer = std::vector<T, DeviceAllocator<T>>;
 
+/// Who computes a tile: a block on tensor cores, a block without, a thread.
+enum class Path { TensorCores, Block, Thread };
+
 /// A product of the model, or one of each expert.
 struct Product {
   const char *format; // as in the dialect
   int64_t outputs, columns;
   int64_t groups = 1;
   int64_t experts = 0; // 0: one matrix
-  bool onTensorCores = true;
+  Path path = Path::TensorCores;
 
+  int64_t tileOutputs() const {
+    if (path == Path::Block)
+      return outputs / groups >= 256 ? 4 : 1;
+    return path == Path::Thread ? 8 : 64;
+  }
+  int64_t tileRows() const { return path == Path::Block ? 4 : 64; }
   bool isE2M1() const { return std::string(format).find("e2m1") == 1; }
   bool isBF16() const { return std::string(format) == "<bf16>"; }
   int64_t blockRows() const { return isE2M1() ? 1 : 32; }
@@ -118,7 +127,7 @@ public:
     mlir::PassManager kernels(&context), code(&context);
     dsf::KernelsPipelineOptions options;
     options.device = getTarget();
-    options.tensorCores = p.onTensorCores;
+    options.tensorCores = p.path == Path::TensorCores;
     dsf::buildKernelsPipeline(kernels, options);
     EXPECT_TRUE(mlir::succeeded(kernels.run(*source)));
     source->walk([&](dsf::DispatchOp dispatch) {
@@ -234,11 +243,10 @@ Buffer<float> ProductKernel::run(const Buffer<float> &x,
       if (ids[slot] == expert)
         order.push_back(int32_t(slot));
   }
-  constexpr int64_t tile = 64, plainTile = 8;
-  int64_t tiles = p.groups * llvm::divideCeil(p.outputs / p.groups,
-                                              isBlock() ? tile : plainTile);
+  int64_t tiles =
+      p.groups * llvm::divideCeil(p.outputs / p.groups, p.tileOutputs());
   int64_t items = p.experts   ? tiles * p.experts
-                  : isBlock() ? tiles * llvm::divideCeil(rows, tile)
+                  : isBlock() ? tiles * llvm::divideCeil(rows, p.tileRows())
                               : tiles;
   const void *callData = call.data(), *xData = x.data(), *yData = y.data(),
              *orderData = order.data(), *offsetsData = offsets.data();
@@ -278,7 +286,7 @@ Buffer<float> makeRows(int64_t rows, int64_t features) {
 
 void check(const Product &p, std::initializer_list<int64_t> rowCounts) {
   ProductKernel kernel(p);
-  EXPECT_EQ(kernel.isBlock(), p.onTensorCores);
+  EXPECT_EQ(kernel.isBlock(), p.path != Path::Thread);
   int64_t features = p.groups * p.columns;
   int64_t most = std::max(rowCounts);
   Buffer<float> x = makeRows(most, features);
@@ -349,10 +357,15 @@ TEST(TensorProduct, E2M1OfExperts) {
   check({kE2M1, 130, 288, 1, 8}, {1, 40});
 }
 
+TEST(TensorProduct, Blocks) {
+  check({"<bf16>", 50, 8, 1, 0, Path::Block}, {0, 1, 16});
+  check({"<bf16>", 514, 68, 2, 0, Path::Block}, {1, 3, 4, 5});
+}
+
 TEST(TensorProduct, PlainPath) {
-  check({kE4M3, 66, 224, 1, 0, false}, {0, 1, 65});
-  check({"<bf16>", 50, 8, 1, 0, false}, {1, 16});
-  check({kE2M1, 130, 288, 1, 8, false}, {1, 40});
+  check({kE4M3, 66, 224, 1, 0, Path::Thread}, {0, 1, 65});
+  check({"<bf16>", 50, 6, 1, 0, Path::Thread}, {1, 16});
+  check({kE2M1, 130, 288, 1, 8, Path::Thread}, {1, 40});
 }
 
 // What a block asks for follows from its tile: of the columns that it
