@@ -499,6 +499,10 @@ CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
     return code;
   if (!isFirst(stream)) {
     reinterpret_cast<Stream *>(stream)->work.push_back([=] {
+      if (!fake().isDevice(to)) {
+        std::fprintf(stderr, "a copy to memory that was freed before\n");
+        std::abort();
+      }
       std::memcpy(pointer(to), pointer(from), bytes);
       return Status();
     });

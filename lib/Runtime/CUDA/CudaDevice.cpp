@@ -270,8 +270,11 @@ Status CudaDevice::release(void *address) {
   auto begin = toDevice(address);
   auto range = ranges.find(begin);
   bool isShared = shared.erase(address);
-  if (range == ranges.end() && !isShared)
-    return check("cuMemFreeAsync", driver.cuMemFreeAsync(begin, stream));
+  if (range == ranges.end() && !isShared) {
+    Status status = waitForPrefetches();
+    status.add(check("cuMemFreeAsync", driver.cuMemFreeAsync(begin, stream)));
+    return status;
+  }
   Status status = wait();
   if (isShared) {
     status.add(check("cuMemFreeHost", driver.cuMemFreeHost(address)));
@@ -386,11 +389,15 @@ Status CudaDevice::wait() {
                "the first was '" + launched.first + "', the last '" +
                    launched.last + "'; CUDA_LAUNCH_BLOCKING=1 tells which");
   launched = {};
-  // A call that failed may not have waited for these.
-  if (prefetches)
-    status.add(check("cuStreamSynchronize of prefetches",
-                     driver.cuStreamSynchronize(prefetches)));
+  status.add(waitForPrefetches());
   return status;
+}
+
+Status CudaDevice::waitForPrefetches() {
+  if (!prefetches)
+    return Status();
+  return check("cuStreamSynchronize of prefetches",
+               driver.cuStreamSynchronize(prefetches));
 }
 
 //===----------------------------------------------------------------------===//

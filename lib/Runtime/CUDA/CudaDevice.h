@@ -51,6 +51,8 @@ public:
   std::string statistics() const { return ""; }
 
 private:
+  /// Also for those whose end no launch waits for since a call failed.
+  Status waitForPrefetches();
   /// A reserved range and the parts of it that have memory, by offset.
   struct Range {
     size_t bytes;
