@@ -85,6 +85,9 @@ private:
   void emitRows(Value count, int64_t direct);
   void emitDirect(int64_t rows);
   void emitDecoded(Value count);
+  void addDecoded(ArrayRef<Value> rows, Value column, Value begin,
+                  MutableArrayRef<Value> sums);
+  void prefetchNextTile(Value column);
   void decodeSpan(Value begin, Value end);
   SmallVector<Value> decode(Value output, Value column, int64_t vectors,
                             bool isRest);
@@ -214,6 +217,7 @@ void DotEmitter::emitDirect(int64_t rows) {
           for (int64_t part = 0; part < vectors; ++part)
             inputs.push_back(
                 loadNarrowed(b.index(r), b.add(column, part * width)));
+        prefetchNextTile(column);
         for (int64_t i = 0; i < tile; ++i)
           for (auto [part, weight] :
                llvm::enumerate(decode(outputs[i], column, vectors, isRest)))
@@ -227,8 +231,35 @@ void DotEmitter::emitDirect(int64_t rows) {
     storeSums(b.index(r), ArrayRef<Value>(sums).slice(r * tile, tile));
 }
 
-/// Many rows: weights are decoded once for all of them. The last rows of a
-/// tile that is not full repeat the last one.
+/// Adds the products of some rows with a vector of each output's decoded
+/// weights to their sums.
+void DotEmitter::addDecoded(ArrayRef<Value> rows, Value column, Value begin,
+                            MutableArrayRef<Value> sums) {
+  SmallVector<Value> inputs;
+  for (Value row : rows)
+    inputs.push_back(loadNarrowed(row, column));
+  for (int64_t i = 0; i < tile; ++i) {
+    Value weight =
+        b.loadVector(weights, {b.index(i), b.sub(column, begin)}, width);
+    for (auto [r, input] : llvm::enumerate(inputs)) {
+      Value &sum = sums[r * tile + i];
+      sum = b.dotBF16(input, weight, sum);
+    }
+  }
+}
+
+/// Brings a line of each output's weights of the next tile into the cache.
+void DotEmitter::prefetchNextTile(Value column) {
+  Value at = b.div(column, isPacked() ? 2 : 1);
+  for (int64_t i = 0; i < tile; ++i) {
+    Value ahead = b.add(getOutput(b.index(i)), tile);
+    b.prefetch(operands.payload, {b.min(ahead, lastRow), at});
+  }
+}
+
+/// Many rows: weights are decoded once for all of them, while those of the next
+/// tile come into the cache beside the products. The last rows of a tile that
+/// is not full repeat the last one.
 void DotEmitter::emitDecoded(Value count) {
   b.loop(b.index(0), count, [&](Value row) { storeSums(row, zeros()); });
   b.loop(b.index(0), columns, span, [&](Value begin) {
@@ -243,21 +274,15 @@ void DotEmitter::emitDecoded(Value count) {
       SmallVector<Value> sums;
       for (Value row : rows)
         llvm::append_range(sums, loadSums(row));
-      sums = b.loop(begin, end, width, sums,
-                    [&](Value column, ArrayRef<Value> carried) {
-                      SmallVector<Value> next(carried), inputs;
-                      for (Value row : rows)
-                        inputs.push_back(loadNarrowed(row, column));
-                      for (int64_t i = 0; i < tile; ++i) {
-                        Value weight = b.loadVector(
-                            weights, {b.index(i), b.sub(column, begin)}, width);
-                        for (auto [r, input] : llvm::enumerate(inputs)) {
-                          Value &sum = next[r * tile + i];
-                          sum = b.dotBF16(input, weight, sum);
-                        }
-                      }
-                      return next;
-                    });
+      sums = forVectors(
+          begin, end, unit / width, sums,
+          [&](Value column, int64_t vectors, bool, ArrayRef<Value> carried) {
+            prefetchNextTile(column);
+            SmallVector<Value> next(carried);
+            for (int64_t part = 0; part < vectors; ++part)
+              addDecoded(rows, b.add(column, part * width), begin, next);
+            return next;
+          });
       for (auto [r, row] : llvm::enumerate(rows))
         storeSums(row, ArrayRef<Value>(sums).slice(r * tile, tile));
     });
@@ -288,15 +313,12 @@ SmallVector<Value> DotEmitter::forVectors(Value begin, Value end, int64_t most,
   return walk(whole, end, carried, isPacked() ? most : 1, true);
 }
 
-/// The weights of an output in the vectors from `column` on, while those of the
-/// next tile come into the cache.
+/// The weights of an output in the vectors from `column` on.
 SmallVector<Value> DotEmitter::decode(Value output, Value column,
                                       int64_t vectors, bool isRest) {
   int64_t count = vectors * width;
   int64_t perByte = isPacked() ? 2 : 1;
   SmallVector<Value> at = {output, b.div(column, perByte)};
-  Value ahead = b.min(b.add(output, tile), lastRow);
-  b.prefetch(operands.payload, {ahead, at[1]});
   Value stored;
   if (isPacked()) {
     Value left = b.div(b.sub(columns, column), perByte);
