@@ -39,11 +39,11 @@ test-simt: build
 test-gpu: build
 	@scripts/test-gpu.sh $(BUILD)
 
-# The runtime under the thread sanitizer: sessions in threads, the thread pool.
+# The runtime without the compiler, under the thread sanitizer: sessions in threads, the thread pool.
 test-threads: packages
 	@cmake --preset thread -B $(BUILD)-thread >/dev/null
 	@ninja -C $(BUILD)-thread -j $(JOBS) DSFlashRuntimeTests
-	@ctest --test-dir $(BUILD)-thread --output-on-failure -R DSFlashRuntimeTests
+	@ctest --test-dir $(BUILD)-thread --output-on-failure -R '^(DSFlashRuntimeTests|runtime-alone)$$'
 
 # Each fuzzer for FUZZ_SECONDS.
 test-fuzz: sanitized
