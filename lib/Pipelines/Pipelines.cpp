@@ -4,6 +4,7 @@
 #include "dsflash/Conversion/DSFlashToLLVM.h"
 #include "dsflash/Conversion/Passes.h"
 #include "dsflash/Target/Passes.h"
+#include "dsflash/Transforms/GreedyConfig.h"
 #include "dsflash/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -14,7 +15,8 @@ using namespace mlir;
 using namespace mlir::dsflash;
 
 static void addCleanup(OpPassManager &passes) {
-  passes.addPass(createCanonicalizerPass());
+  passes.addPass(
+      createCanonicalizerPass(getStructuredConfig().setUseTopDownTraversal()));
   passes.addPass(createCSEPass());
 }
 

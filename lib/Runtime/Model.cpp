@@ -154,7 +154,9 @@ Status checkTable(const dsf_module &module, const std::string &where) {
     require(saneEntry(module.entries[i]), "entry " + std::to_string(i));
   for (int64_t i = 0; i < module.kernel_count; ++i) {
     const dsf_kernel &kernel = module.kernels[i];
-    require(kernel.name && kernel.threads > 0 && kernel.items_per_block > 0,
+    require(kernel.name && kernel.threads > 0 && kernel.items_per_block > 0 &&
+                kernel.entry &&
+                saneTable(kernel.constants, kernel.constant_count),
             "kernel " + std::to_string(i));
   }
   for (int64_t i = 0; i < module.weight_count; ++i)

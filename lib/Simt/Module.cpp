@@ -35,7 +35,7 @@ struct Module::Impl {
   Status createVariables();
   Status createKernels();
   Status run(Kernel &kernel, Dim3 grid, Dim3 block, uint32_t dynamicShared,
-             const void *const *arguments);
+             const void *const *arguments, std::string_view countedAs);
 
   Device &device;
   ptx::Module module;
@@ -195,7 +195,8 @@ static Status checkLaunch(const KernelInfo &kernel, Dim3 grid, Dim3 block,
 }
 
 Status Module::Impl::run(Kernel &kernel, Dim3 grid, Dim3 block,
-                         uint32_t dynamicShared, const void *const *arguments) {
+                         uint32_t dynamicShared, const void *const *arguments,
+                         std::string_view countedAs) {
   Options &options = device.options();
   bool instrumented = options.checks || options.counters;
   std::unique_ptr<CompiledKernel> &compiled = kernel.compiled[instrumented];
@@ -221,7 +222,7 @@ Status Module::Impl::run(Kernel &kernel, Dim3 grid, Dim3 block,
                 kernel.info.parameters[i].bytes);
   std::unique_ptr<CounterState> counting;
   if (options.counters) {
-    Counters &counters = impl.counters[kernel.info.name];
+    Counters &counters = impl.counters[std::string(countedAs)];
     ++counters.launches;
     counters.threads += grid.count() * block.count();
     counting = std::make_unique<CounterState>(counters);
@@ -236,8 +237,8 @@ Status Module::Impl::run(Kernel &kernel, Dim3 grid, Dim3 block,
 }
 
 Status Module::launch(std::string_view name, Dim3 grid, Dim3 block,
-                      uint32_t dynamicSharedBytes,
-                      const void *const *arguments) {
+                      uint32_t dynamicSharedBytes, const void *const *arguments,
+                      std::string_view countedAs) {
   auto found = implementation->kernels.find(name);
   if (found == implementation->kernels.end())
     return Status::error(std::string(name), "no kernel of this name");
@@ -247,8 +248,8 @@ Status Module::launch(std::string_view name, Dim3 grid, Dim3 block,
                       uint64_t(kernel.layout.sharedBytes) + dynamicSharedBytes);
       !status)
     return status;
-  return implementation->run(kernel, grid, block, dynamicSharedBytes,
-                             arguments);
+  return implementation->run(kernel, grid, block, dynamicSharedBytes, arguments,
+                             countedAs.empty() ? name : countedAs);
 }
 
 } // namespace dsflash::simt

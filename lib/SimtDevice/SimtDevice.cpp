@@ -107,7 +107,7 @@ public:
       recording->push_back({kernel, items, {bytes, bytes + argumentBytes}});
       return Status();
     }
-    const simt::KernelInfo *info = code->kernel(kernel->name);
+    const simt::KernelInfo *info = code->kernel(kernel->entry);
     if (!info)
       return Status::error("model.ptx", "no such kernel");
     std::vector<const void *> parameters;
@@ -127,8 +127,8 @@ public:
     simt::Dim3 grid, block;
     grid.x = uint32_t(std::min(blocks, kMaxBlocks));
     block.x = kernel->threads;
-    return code->launch(kernel->name, grid, block, kernel->shared_bytes,
-                        parameters.data());
+    return code->launch(kernel->entry, grid, block, kernel->shared_bytes,
+                        parameters.data(), kernel->name);
   }
 
   /// The copy happens as late as it may.

@@ -7,9 +7,8 @@
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
-#include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -37,9 +36,11 @@ mlir::dsflash::createTargetMachine(StringRef name, StringRef processor,
                              "no code generator for '" + name + "': " + error);
   TargetOptions options;
   options.AllowFPOpFusion = FPOpFusion::Strict;
+  // The step above it removes what a device's assembler removes too.
+  CodeGenOptLevel level =
+      triple.isNVPTX() ? CodeGenOptLevel::Default : CodeGenOptLevel::Aggressive;
   return std::unique_ptr<TargetMachine>(target->createTargetMachine(
-      triple, processor, features, options, Reloc::PIC_, std::nullopt,
-      CodeGenOptLevel::Aggressive));
+      triple, processor, features, options, Reloc::PIC_, std::nullopt, level));
 }
 
 namespace {
@@ -57,10 +58,19 @@ struct CollectErrors : DiagnosticHandler {
   std::string text;
 };
 
+/// Leaves out loop strength reduction on a device: there it takes registers for
+/// addresses that the assembler makes from one.
+struct DevicePasses : OptPassGate {
+  bool shouldRunPass(StringRef pass, StringRef) const override {
+    return pass != "Loop Strength Reduction";
+  }
+  bool isEnabled() const override { return true; }
+};
+
 /// One module on its way to native code.
 class CodeGenerator {
 public:
-  static Expected<std::unique_ptr<CodeGenerator>> create(StringRef llvmIR,
+  static Expected<std::unique_ptr<CodeGenerator>> create(LLVMModule made,
                                                          StringRef name);
   Expected<SmallString<0>> run(CodeGenFileType type, TimingScope &timing);
 
@@ -68,9 +78,9 @@ private:
   TargetLibraryInfoImpl getLibrary();
   void optimize();
 
-  LLVMContext context;
+  DevicePasses devicePasses;
+  LLVMModule code;
   CollectErrors *errors = nullptr;
-  std::unique_ptr<Module> module;
   std::unique_ptr<TargetMachine> machine;
 };
 
@@ -91,27 +101,24 @@ Expected<std::unique_ptr<TargetMachine>> createMachine(const Module &module) {
                              features);
 }
 
-Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create(StringRef llvmIR,
+Expected<std::unique_ptr<CodeGenerator>> CodeGenerator::create(LLVMModule made,
                                                                StringRef name) {
   auto generator = std::make_unique<CodeGenerator>();
+  generator->code = std::move(made);
+  const Module &module = *generator->code.module;
   auto errors = std::make_unique<CollectErrors>();
   generator->errors = errors.get();
-  generator->context.setDiagnosticHandler(std::move(errors));
-  SMDiagnostic fault;
-  generator->module =
-      parseAssembly(MemoryBufferRef(llvmIR, name), fault, generator->context);
-  if (!generator->module)
-    return makeError(name + ":" + Twine(fault.getLineNo()) + ":" +
-                     Twine(fault.getColumnNo() + 1) + ": " +
-                     fault.getMessage());
+  generator->code.context->setDiagnosticHandler(std::move(errors));
   std::string text;
   raw_string_ostream stream(text);
-  if (verifyModule(*generator->module, &stream))
+  if (verifyModule(module, &stream))
     return makeError(name + ": " + StringRef(text).trim());
-  auto machine = createMachine(*generator->module);
+  auto machine = createMachine(module);
   if (!machine)
     return joinErrors(makeError(name), machine.takeError());
   generator->machine = std::move(*machine);
+  if (module.getTargetTriple().isNVPTX())
+    generator->code.context->setOptPassGate(generator->devicePasses);
   return generator;
 }
 
@@ -125,7 +132,8 @@ TargetLibraryInfoImpl CodeGenerator::getLibrary() {
 }
 
 /// O2: kernels arrive as vectors and in blocks; O3 made none of them faster,
-/// and neither did LLVM's own vectors and unrolled loops.
+/// and neither did LLVM's own vectors and unrolled loops. On a device the half
+/// of O2 that these belong to is left out.
 void CodeGenerator::optimize() {
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
@@ -143,8 +151,12 @@ void CodeGenerator::optimize() {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2)
-      .run(*module, modules);
+  bool onDevice = code.module->getTargetTriple().isNVPTX();
+  ModulePassManager passes =
+      onDevice ? builder.buildModuleSimplificationPipeline(
+                     OptimizationLevel::O2, ThinOrFullLTOPhase::None)
+               : builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2);
+  passes.run(*code.module, modules);
 }
 
 Expected<SmallString<0>> CodeGenerator::run(CodeGenFileType type,
@@ -153,42 +165,69 @@ Expected<SmallString<0>> CodeGenerator::run(CodeGenFileType type,
   optimize();
   optimizing.stop();
   TimingScope generating = timing.nest("LLVM code generation");
-  SmallString<0> code;
-  raw_svector_ostream stream(code);
+  SmallString<0> bytes;
+  raw_svector_ostream stream(bytes);
   legacy::PassManager passes;
   passes.add(new TargetLibraryInfoWrapperPass(getLibrary()));
   if (machine->addPassesToEmitFile(passes, stream, nullptr, type))
     return makeError("the target cannot write this kind of file");
-  passes.run(*module);
+  passes.run(*code.module);
   if (!errors->text.empty())
     return makeError(errors->text);
-  return code;
+  return bytes;
 }
 
 } // namespace
 
-static Expected<SmallString<0>> generate(StringRef llvmIR, StringRef name,
-                                         CodeGenFileType type,
+Expected<LLVMModule> mlir::dsflash::parseLLVM(StringRef llvmIR,
+                                              StringRef name) {
+  LLVMModule parsed{std::make_unique<LLVMContext>(), nullptr};
+  SMDiagnostic fault;
+  parsed.module =
+      parseAssembly(MemoryBufferRef(llvmIR, name), fault, *parsed.context);
+  if (!parsed.module)
+    return makeError(name + ":" + Twine(fault.getLineNo()) + ":" +
+                     Twine(fault.getColumnNo() + 1) + ": " +
+                     fault.getMessage());
+  return parsed;
+}
+
+static Expected<SmallString<0>> generate(Expected<LLVMModule> module,
+                                         StringRef name, CodeGenFileType type,
                                          TimingScope &timing) {
-  TimingScope reading = timing.nest("reading LLVM IR");
-  auto generator = CodeGenerator::create(llvmIR, name);
-  reading.stop();
+  if (!module)
+    return module.takeError();
+  auto generator = CodeGenerator::create(std::move(*module), name);
   if (!generator)
     return generator.takeError();
   return (*generator)->run(type, timing);
 }
 
+static Expected<std::string> toText(Expected<SmallString<0>> bytes) {
+  if (!bytes)
+    return bytes.takeError();
+  return bytes->str().str();
+}
+
 Expected<SmallString<0>> mlir::dsflash::emitObject(StringRef llvmIR,
                                                    StringRef name,
                                                    TimingScope &timing) {
-  return generate(llvmIR, name, CodeGenFileType::ObjectFile, timing);
+  TimingScope reading = timing.nest("reading LLVM IR");
+  Expected<LLVMModule> module = parseLLVM(llvmIR, name);
+  reading.stop();
+  return generate(std::move(module), name, CodeGenFileType::ObjectFile, timing);
 }
 
 Expected<std::string> mlir::dsflash::emitAssembly(StringRef llvmIR,
                                                   StringRef name) {
   TimingScope untimed;
-  auto text = generate(llvmIR, name, CodeGenFileType::AssemblyFile, untimed);
-  if (!text)
-    return text.takeError();
-  return text->str().str();
+  return toText(generate(parseLLVM(llvmIR, name), name,
+                         CodeGenFileType::AssemblyFile, untimed));
+}
+
+Expected<std::string> mlir::dsflash::emitAssembly(LLVMModule module,
+                                                  StringRef name) {
+  TimingScope untimed;
+  return toText(generate(std::move(module), name, CodeGenFileType::AssemblyFile,
+                         untimed));
 }

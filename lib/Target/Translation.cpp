@@ -6,15 +6,13 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
 
 using namespace mlir;
 using namespace mlir::dsflash;
 
 static constexpr llvm::StringLiteral kModuleName = "dsflash";
 
-llvm::Expected<std::string> mlir::dsflash::translate(
+llvm::Expected<LLVMModule> mlir::dsflash::translate(
     Operation *module, llvm::StringRef triple,
     llvm::function_ref<void(llvm::Function &)> setProcessor) {
   registerBuiltinDialectTranslation(*module->getContext());
@@ -22,25 +20,22 @@ llvm::Expected<std::string> mlir::dsflash::translate(
   auto machine = createTargetMachine(triple);
   if (!machine)
     return machine.takeError();
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> result =
-      translateModuleToLLVMIR(module, context, kModuleName);
-  if (!result)
+  LLVMModule result{std::make_unique<llvm::LLVMContext>(), nullptr};
+  result.module = translateModuleToLLVMIR(module, *result.context, kModuleName);
+  if (!result.module)
     return llvm::createStringError(llvm::inconvertibleErrorCode(),
                                    "translation to LLVM IR failed");
-  result->setSourceFileName(kModuleName);
-  result->setTargetTriple((*machine)->getTargetTriple());
-  result->setDataLayout((*machine)->createDataLayout());
-  for (llvm::Function &function : *result) {
+  result.module->setSourceFileName(kModuleName);
+  result.module->setTargetTriple((*machine)->getTargetTriple());
+  result.module->setDataLayout((*machine)->createDataLayout());
+  for (llvm::Function &function : *result.module) {
     if (function.isIntrinsic())
       continue;
     function.addFnAttr(llvm::Attribute::NoUnwind);
     if (!function.isDeclaration())
       setProcessor(function);
   }
-  std::string text;
-  llvm::raw_string_ostream(text) << *result;
-  return text;
+  return result;
 }
 
 llvm::Expected<std::string>
@@ -54,5 +49,10 @@ mlir::dsflash::translateToLLVMIR(ModuleOp module, const CPUTarget &target) {
     if (target.hasFeature("avx512f"))
       function.addFnAttr("prefer-vector-width", "512");
   };
-  return translate(module, target.getTriple(), setProcessor);
+  auto translated = translate(module, target.getTriple(), setProcessor);
+  if (!translated)
+    return translated.takeError();
+  std::string text;
+  llvm::raw_string_ostream(text) << *translated->module;
+  return text;
 }

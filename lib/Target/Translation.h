@@ -3,15 +3,15 @@
 #ifndef DSFLASH_LIB_TARGET_TRANSLATION_H
 #define DSFLASH_LIB_TARGET_TRANSLATION_H
 
+#include "CodeGeneration.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/IR/Function.h"
-#include "llvm/Support/Error.h"
 
 namespace mlir::dsflash {
 
-/// LLVM IR text of a module for a triple. Functions carry their processor, by
-/// `setProcessor`, so that the text says all.
-llvm::Expected<std::string>
+/// LLVM IR of a module for a triple. Functions carry their processor, by
+/// `setProcessor`, so that its text says all.
+llvm::Expected<LLVMModule>
 translate(Operation *module, llvm::StringRef triple,
           llvm::function_ref<void(llvm::Function &)> setProcessor);
 

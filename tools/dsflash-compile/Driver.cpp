@@ -260,14 +260,23 @@ bool Driver::passModule(Stage stage) {
   return passStage(stage, printModule());
 }
 
+#ifdef NDEBUG
+static constexpr bool kVerifiesEachPass = false;
+#else
+static constexpr bool kVerifiesEachPass = true;
+#endif
+
+/// Verifies the stage's result, which costs little beside verifying that of
+/// each pass, as dsflash-opt does.
 bool Driver::lower(Stage stage,
                    llvm::function_ref<void(OpPassManager &)> build) {
   auto work = [&](TimingScope &scope) {
     auto passes = PassManager::on<ModuleOp>(&context);
+    passes.enableVerifier(kVerifiesEachPass);
     build(passes);
     Reproducer reproducer(passes);
     passes.enableTiming(scope);
-    bool done = succeeded(passes.run(*module));
+    bool done = succeeded(passes.run(*module)) && succeeded(verify(*module));
     if (!reproducer.path().empty())
       reportNote("to repeat this: dsflash-opt --run-reproducer " +
                  reproducer.path());

@@ -58,6 +58,9 @@ bool Driver::addResources() {
   auto resources = getKernelResources(ptxas, *ptx, devices.front());
   if (!resources)
     return fail(resources.takeError());
-  ::addResources(*resources, report);
+  auto entries = findEntries(llvmText, options.input);
+  if (!entries)
+    return fail(entries.takeError());
+  ::addResources(*resources, *entries, report);
   return true;
 }

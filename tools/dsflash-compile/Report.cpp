@@ -266,9 +266,11 @@ ordered_json describeModule(ModuleOp module, const std::string &target,
 }
 
 void addResources(const llvm::StringMap<KernelResources> &resources,
+                  const llvm::StringMap<std::string> &entries,
                   ordered_json &report) {
   for (ordered_json &kernel : report["kernels"]) {
-    auto found = resources.find(kernel["name"].get<std::string>());
+    auto found =
+        resources.find(entries.lookup(kernel["name"].get<std::string>()));
     if (found == resources.end())
       continue;
     kernel["registers"] = found->second.registers;

@@ -32,9 +32,11 @@ nlohmann::ordered_json describeModule(mlir::ModuleOp module,
                                       const std::string &target,
                                       const std::vector<ContextCost> &contexts);
 
-/// Adds `registers`, `spills` and `shared_memory` to the kernels of a report.
+/// Adds `registers`, `spills` and `shared_memory` of its entry to each kernel
+/// of a report.
 void addResources(
     const llvm::StringMap<mlir::dsflash::KernelResources> &resources,
+    const llvm::StringMap<std::string> &entries,
     nlohmann::ordered_json &report);
 
 /// `parameters` of a config: counts as the model's authors give them.

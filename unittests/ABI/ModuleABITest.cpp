@@ -23,7 +23,7 @@ TEST(ModuleABI, Sizes) {
   EXPECT_EQ(sizeof(dsf_state), 40u);
   EXPECT_EQ(sizeof(dsf_probe), 40u);
   EXPECT_EQ(sizeof(dsf_check), 16u);
-  EXPECT_EQ(sizeof(dsf_kernel), 24u);
+  EXPECT_EQ(sizeof(dsf_kernel), 48u);
   EXPECT_EQ(sizeof(dsf_module), 208u);
 }
 
@@ -60,6 +60,7 @@ TEST(ModuleABI, OffsetsOfTheTables) {
   EXPECT_EQ(offsetof(dsf_module, checks), 160u);
   EXPECT_EQ(offsetof(dsf_check, kind), 8u);
   EXPECT_EQ(offsetof(dsf_kernel, items_per_block), 16u);
+  EXPECT_EQ(offsetof(dsf_kernel, constants), 32u);
   EXPECT_EQ(offsetof(dsf_device_code, cubin), 16u);
   EXPECT_EQ(offsetof(dsf_module, codes), 176u);
   EXPECT_EQ(offsetof(dsf_module, kernels), 192u);

@@ -128,11 +128,12 @@ protected:
     return count;
   }
 
-  static constexpr dsf_kernel kernels[] = {{"count", 1, 0, 1 << 20},
-                                           {"past", 1, 0, 1 << 20},
-                                           {"missing", 1, 0, 1},
-                                           {"blocks", 1, 0, 1},
-                                           {"increment", 256, 0, 256}};
+  static constexpr dsf_kernel kernels[] = {
+      {"count", 1, 0, 1 << 20, "count", nullptr, 0},
+      {"past", 1, 0, 1 << 20, "past", nullptr, 0},
+      {"missing", 1, 0, 1, "missing", nullptr, 0},
+      {"blocks", 1, 0, 1, "blocks", nullptr, 0},
+      {"increment", 256, 0, 256, "increment", nullptr, 0}};
   dsf_module module{};
   std::vector<dsf_device_code> codes;
   std::string log;

@@ -26,8 +26,9 @@ constexpr const char *kCode = R"(
 )";
 
 dsf_module makeModule(const char *code) {
-  static const dsf_kernel kernels[] = {{"count", 1, 0, 1 << 20},
-                                       {"missing", 1, 0, 1}};
+  static const dsf_kernel kernels[] = {
+      {"count", 1, 0, 1 << 20, "count", nullptr, 0},
+      {"missing", 1, 0, 1, "missing", nullptr, 0}};
   static dsf_device_code codes[1];
   codes[0] = {"nvptx:sm_80", code, nullptr, 0};
   dsf_module module{};

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define DSF_ABI_MAGIC 0x00465344u /* "DSF" */
-#define DSF_ABI_VERSION 7u
+#define DSF_ABI_VERSION 8u
 #define DSF_MODULE_QUERY_SYMBOL "dsf_module_query"
 
 /* Element types of tensors, weights and probes. */
@@ -69,8 +69,9 @@ typedef struct dsf_env {
                  int64_t found, int64_t expected, int64_t slot);
   /* Runs kernel number `kernel` of the module's device code, all of `items`
    * items, after the kernels launched before. `arguments` are the bytes of the
-   * kernel's parameters, the call's address and `items` first; they are read
-   * before this returns. Null on a host, where parallel_for runs kernels. */
+   * entry's parameters before the kernel's constants, the call's address and
+   * `items` first; they are read before this returns. Null on a host, where
+   * parallel_for runs kernels. */
   void (*launch)(void *user, int32_t kernel, int64_t items,
                  const void *arguments, int64_t argument_bytes);
   /* The rows that this call reads of the table in weight slot `slot` are needed
@@ -191,16 +192,21 @@ typedef struct dsf_check {
 } dsf_check;
 DSF_STATIC_ASSERT(sizeof(dsf_check) == 16, "dsf_check");
 
-/* An entry of the device code and how it is launched: blocks of `threads` in x,
+/* A kernel of the device code and how it is launched: blocks of `threads` in x,
  * one for each `items_per_block` items. A smaller grid covers any number of
- * items too: a block goes on with those that lie a whole grid behind its own. */
+ * items too: a block goes on with those that lie a whole grid behind its own.
+ * Kernels that differ in numbers alone share an entry, which takes the numbers
+ * of each behind the launch's arguments. */
 typedef struct dsf_kernel {
   const char *name;
   uint32_t threads;
   uint32_t shared_bytes; /* of dynamic shared memory */
   int64_t items_per_block;
+  const char *entry;        /* of the device code */
+  const int64_t *constants; /* its last parameters; null: none */
+  int64_t constant_count;
 } dsf_kernel;
-DSF_STATIC_ASSERT(sizeof(dsf_kernel) == 24, "dsf_kernel");
+DSF_STATIC_ASSERT(sizeof(dsf_kernel) == 48, "dsf_kernel");
 
 /* All kernels as code for one architecture. */
 typedef struct dsf_device_code {
@@ -239,7 +245,7 @@ typedef struct dsf_module {
   int64_t check_count;
   const dsf_device_code *codes; /* of a model for a device; null: none */
   int64_t code_count;
-  const dsf_kernel *kernels; /* entries of each code */
+  const dsf_kernel *kernels; /* that each code has */
   int64_t kernel_count;
 } dsf_module;
 DSF_STATIC_ASSERT(sizeof(dsf_module) == 208, "dsf_module");

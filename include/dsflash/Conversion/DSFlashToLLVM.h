@@ -16,6 +16,8 @@ namespace mlir::dsflash {
 /// it is made of.
 constexpr StringLiteral deviceCodesSymbol = "dsf.device_codes";
 constexpr StringLiteral deviceModuleName = "device_code";
+/// The global with the rows of dsf_module.kernels.
+constexpr StringLiteral kernelTableSymbol = "dsf.kernels";
 
 /// The passes from the kernel level (stage "kernels") to a module in the LLVM
 /// dialect alone. Multiply-add is fused where the features name "fma".

@@ -70,7 +70,7 @@ constexpr size_t kInstructionClasses = 10;
 /// "integer", "float", ...
 const char *instructionClassName(InstructionClass kind);
 
-/// What launches of one kernel did, summed until Device::resetCounters().
+/// What launches of one name did, summed until Device::resetCounters().
 struct Counters {
   uint64_t launches = 0;
   uint64_t threads = 0;
@@ -115,7 +115,7 @@ public:
   Status fill(uint64_t address, uint8_t value, size_t bytes);
 
   Options &options();
-  /// By kernel name.
+  /// By the name that launches were counted as.
   const std::map<std::string, Counters> &counters() const;
   void resetCounters();
 
@@ -161,11 +161,13 @@ public:
 
   /// Runs a kernel to its end. `arguments[i]` points at the value of parameter
   /// i, as for cuLaunchKernel; `dynamicSharedBytes` follow the kernel's own
-  /// shared memory. A grid or block with an extent of 0 is an error, as on a
+  /// shared memory. Counters go to the name `countedAs`, the kernel's own if
+  /// that is empty. A grid or block with an extent of 0 is an error, as on a
   /// device. Errors: no such kernel, limits of a launch, and with checks every
   /// fault found, "kernel:line (file:line:column): why".
   Status launch(std::string_view kernel, Dim3 grid, Dim3 block,
-                uint32_t dynamicSharedBytes, const void *const *arguments);
+                uint32_t dynamicSharedBytes, const void *const *arguments,
+                std::string_view countedAs = {});
 
   struct Impl;
 

@@ -31,6 +31,10 @@ llvm::Expected<std::string> findPTX(llvm::StringRef llvmIR,
                                     llvm::StringRef name,
                                     const NVPTXTarget &target);
 
+/// The entry of each kernel in LLVM IR text of a whole model, by its name.
+llvm::Expected<llvm::StringMap<std::string>> findEntries(llvm::StringRef llvmIR,
+                                                         llvm::StringRef name);
+
 /// The ptxas that `wanted` names or, when that is empty, DSFLASH_PTXAS, PATH,
 /// CUDA_HOME, /usr/local/cuda or an installed Python package has, in this
 /// order. Error: there is none; it says where to get it.

@@ -158,6 +158,8 @@ struct ConvertDSFlashToLLVM
     target.addLegalDialect<NVVM::NVVMDialect>();
     if (failed(applyPartialConversion(module, target, std::move(patterns))))
       return signalPassFailure();
+    if (!device.empty())
+      addKernelTable(module, *layout, shareEntries(module, *layout));
     finish(module, layerFunctions);
   }
 

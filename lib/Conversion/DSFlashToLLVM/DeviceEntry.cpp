@@ -18,6 +18,10 @@ static bool isPTXName(StringRef name) {
                       [](char c) { return llvm::isAlnum(c) || c == '_'; });
 }
 
+std::string mlir::dsflash::getKernelBodyName(StringRef kernel) {
+  return (kernel + ".body").str();
+}
+
 /// A special register in 64 bits.
 template <typename RegisterOp> static Value readRegister(ABIBuilder &b) {
   Value value = RegisterOp::create(b, b.getI32Type());
@@ -70,7 +74,7 @@ mlir::dsflash::addDeviceEntry(func::FuncOp kernel,
            << name << "'";
   ABIBuilder b(kernel.getLoc(), kernel.getContext());
   b.setInsertionPointAfter(kernel);
-  kernel.setSymName(name + ".body");
+  kernel.setSymName(getKernelBodyName(name));
 
   SmallVector<Type> fields{b.pointer(), b.getI64Type()};
   llvm::append_range(fields, getOperandFields(kernel, converter));

@@ -21,6 +21,9 @@ void appendOperands(ABIBuilder &b, func::FuncOp kernel,
                     llvm::function_ref<Value()> nextField,
                     SmallVectorImpl<Value> &arguments);
 
+/// What the function of a kernel is called behind its entry.
+std::string getKernelBodyName(StringRef kernel);
+
 /// Adds `NAME(call, items, fields...)`, the entry of the kernel NAME, which
 /// becomes NAME.body. A thread, or the block of a kernel with dsflash.block,
 /// runs the items that are as far from its own number as a multiple of the

@@ -9,13 +9,13 @@
 #include "FormatPatterns.h"
 #include "dsflash/Conversion/Passes.h"
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
+#include "dsflash/Transforms/GreedyConfig.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include <cmath>
 #include <limits>
 
@@ -452,7 +452,8 @@ struct LowerMath : dsflash::impl::LowerMathPassBase<LowerMath> {
       patterns
           .add<SplitMultiplyAdd<math::FmaOp>, SplitMultiplyAdd<vector::FMAOp>>(
               context);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
+                                     getStructuredConfig())))
       signalPassFailure();
   }
 };

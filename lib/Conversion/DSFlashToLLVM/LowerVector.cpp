@@ -1,6 +1,7 @@
 //===- LowerVector.cpp - Vectors as LLVM has them -------------------------===//
 
 #include "dsflash/Conversion/Passes.h"
+#include "dsflash/Transforms/GreedyConfig.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -9,7 +10,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::dsflash {
 #define GEN_PASS_DEF_LOWERVECTORPASS
@@ -58,7 +58,8 @@ struct LowerVector : dsflash::impl::LowerVectorPassBase<LowerVector> {
     for (Populate populate : {populateUnrolling, populateLowering}) {
       RewritePatternSet patterns(&getContext());
       populate(patterns);
-      if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
+                                       getStructuredConfig())))
         return signalPassFailure();
     }
   }

@@ -28,14 +28,16 @@ using Row = SmallVector<Field>;
 /// Writes structures as internal constants.
 class TableWriter {
 public:
-  explicit TableWriter(ModuleOp module)
-      : b(module.getLoc(), module.getContext()) {
+  /// Names of texts begin with `prefix`.
+  TableWriter(ModuleOp module, StringRef prefix)
+      : b(module.getLoc(), module.getContext()), prefix(prefix) {
     b.setInsertionPointToEnd(module.getBody());
   }
 
   /// The address of a text; equal texts share one.
   Field text(StringRef text);
   Field numbers(StringRef name, ArrayRef<int32_t> numbers);
+  Field numbers(StringRef name, ArrayRef<int64_t> numbers);
   /// An array of structures; all rows have the same fields.
   Field table(StringRef name, ArrayRef<Row> rows);
   void query(StringRef function, Field result);
@@ -49,6 +51,7 @@ private:
   Value getStructure(const Row &row, Type type);
 
   ABIBuilder b;
+  StringRef prefix;
   llvm::StringMap<std::string> texts; // symbols
 };
 
@@ -60,7 +63,7 @@ LLVM::GlobalOp TableWriter::constant(StringRef name, Type type,
 
 Field TableWriter::text(StringRef text) {
   auto [known, isNew] =
-      texts.try_emplace(text, "dsf.text." + std::to_string(texts.size()));
+      texts.try_emplace(text, (prefix + Twine(texts.size())).str());
   if (isNew) {
     auto type = LLVM::LLVMArrayType::get(b.getI8Type(), text.size() + 1);
     constant(known->second, type, b.getStringAttr(text + StringRef("\0", 1)));
@@ -71,6 +74,12 @@ Field TableWriter::text(StringRef text) {
 Field TableWriter::numbers(StringRef name, ArrayRef<int32_t> numbers) {
   auto type = LLVM::LLVMArrayType::get(b.getI32Type(), numbers.size());
   constant(name, type, b.getI32TensorAttr(numbers));
+  return Field::address(name);
+}
+
+Field TableWriter::numbers(StringRef name, ArrayRef<int64_t> numbers) {
+  auto type = LLVM::LLVMArrayType::get(b.getI64Type(), numbers.size());
+  constant(name, type, b.getI64TensorAttr(numbers));
   return Field::address(name);
 }
 
@@ -236,13 +245,22 @@ static Field addChecks(TableWriter &w, const ModuleLayout &layout) {
   return w.table("dsf.checks", rows);
 }
 
-static Field addKernels(TableWriter &w, const ModuleLayout &layout) {
+void mlir::dsflash::addKernelTable(ModuleOp module, const ModuleLayout &layout,
+                                   ArrayRef<KernelCode> codes) {
+  TableWriter w(module, "dsf.kernel.text.");
   SmallVector<Row> rows;
-  for (const auto &[name, launch] : layout.kernels)
+  for (auto [kernel, code] : llvm::zip_equal(layout.kernels, codes)) {
+    const auto &[name, launch] = kernel;
+    std::string constants = ("dsf.constants." + name.getValue()).str();
     rows.push_back({w.text(name), Field::u32(launch.threads),
                     Field::u32(launch.sharedBytes),
-                    Field::i64(launch.itemsPerBlock)});
-  return w.table("dsf.kernels", rows);
+                    Field::i64(launch.itemsPerBlock), w.text(code.entry),
+                    code.constants.empty()
+                        ? Field::null()
+                        : w.numbers(constants, code.constants),
+                    Field::i64(code.constants.size())});
+  }
+  w.table(kernelTableSymbol, rows);
 }
 
 static Field getNumber(ModuleOp module, StringRef name) {
@@ -253,7 +271,7 @@ static Field getNumber(ModuleOp module, StringRef name) {
 void mlir::dsflash::addModuleTables(
     ModuleOp module, const ModuleLayout &layout,
     const ConvertDSFlashToLLVMPassOptions &options) {
-  TableWriter w(module);
+  TableWriter w(module, "dsf.text.");
   auto numerics = module->getAttrOfType<StringAttr>("dsflash.numerics");
   SmallVector<Row> states = getStates(w, layout);
   int64_t params = llvm::range_size(module.getOps<ParamOp>());
@@ -284,6 +302,8 @@ void mlir::dsflash::addModuleTables(
   else
     row.append({w.external(deviceCodesSymbol),
                 Field::i64(StringRef(layout.device).count(',') + 1),
-                addKernels(w, layout), Field::i64(layout.kernels.size())});
+                layout.kernels.empty() ? Field::null()
+                                       : Field::address(kernelTableSymbol),
+                Field::i64(layout.kernels.size())});
   w.query(DSF_MODULE_QUERY_SYMBOL, w.table("dsf.module", {row}));
 }

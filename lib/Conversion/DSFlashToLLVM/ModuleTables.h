@@ -4,6 +4,7 @@
 #define DSFLASH_LIB_CONVERSION_DSFLASHTOLLVM_MODULETABLES_H
 
 #include "ModuleLayout.h"
+#include "SharedEntries.h"
 #include "dsflash/Conversion/Passes.h"
 
 namespace mlir::dsflash {
@@ -14,9 +15,14 @@ std::string getEntryName(func::FuncOp function);
 /// Adds the wrappers, which make a function's buffers from the call.
 void addEntryWrappers(const ModuleLayout &layout);
 
-/// Adds the tables of ModuleABI.h and dsf_module_query.
+/// Adds the tables of ModuleABI.h and dsf_module_query. That of kernels is only
+/// named.
 void addModuleTables(ModuleOp module, const ModuleLayout &layout,
                      const ConvertDSFlashToLLVMPassOptions &options);
+
+/// Adds the table of kernels, each with its code.
+void addKernelTable(ModuleOp module, const ModuleLayout &layout,
+                    ArrayRef<KernelCode> codes);
 
 } // namespace mlir::dsflash
 

@@ -331,20 +331,20 @@ Status CudaDevice::awaitPrefetch(int64_t number) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-Result<CudaDevice::Kernel> CudaDevice::findKernel(const dsf_kernel &entry) {
-  auto known = kernels.find(entry.name);
+Result<CudaDevice::Kernel> CudaDevice::findKernel(const dsf_kernel &wanted) {
+  auto known = kernels.find(wanted.name);
   if (known != kernels.end())
     return known->second;
   Kernel kernel;
   Status status =
       check("cuModuleGetFunction",
-            driver.cuModuleGetFunction(&kernel.function, module, entry.name));
+            driver.cuModuleGetFunction(&kernel.function, module, wanted.entry));
   if (status)
     status = check("cuFuncSetAttribute",
                    driver.cuFuncSetAttribute(
                        kernel.function,
                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                       int(entry.shared_bytes)));
+                       int(wanted.shared_bytes)));
   if (!status)
     return status;
   size_t offset = 0, bytes = 0;
@@ -352,7 +352,7 @@ Result<CudaDevice::Kernel> CudaDevice::findKernel(const dsf_kernel &entry) {
                                                &bytes) == CUDA_SUCCESS;
        ++i)
     kernel.parameterBytes = offset + bytes;
-  kernels[entry.name] = kernel;
+  kernels[wanted.name] = kernel;
   return kernel;
 }
 

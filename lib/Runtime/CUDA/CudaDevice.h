@@ -84,7 +84,7 @@ private:
   const dsf_device_code *choose(const dsf_module &module) const;
   Status loadCode(const dsf_device_code &code);
   Status loadImage(const std::string &what, const void *image);
-  Result<Kernel> findKernel(const dsf_kernel &entry);
+  Result<Kernel> findKernel(const dsf_kernel &wanted);
   Status addPart(CUdeviceptr begin, Range &range, size_t offset, size_t bytes);
   Status releaseRange(CUdeviceptr begin, Range &range);
   /// Null status for success; else the call's name, the device and the cause.
