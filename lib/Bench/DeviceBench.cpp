@@ -13,7 +13,8 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int64_t kPrompt = 16;
+/// Tokens before the step, where no report says how many.
+constexpr int64_t kTokensBefore = 16;
 
 // NVIDIA H200 SXM, data sheet: HBM3e, dense bf16 on tensor cores, FP32.
 constexpr double kMemoryBytes = 4.8e12, kTensorFlops = 989e12,
@@ -77,15 +78,22 @@ Result<Snapshot> readReport(const std::string &path) {
   return rows;
 }
 
-Status runStep(ModelRunner &runner, Snapshot &before, Snapshot &after) {
+/// Tokens before the step that a report has counted.
+int64_t getTokensBefore(const Snapshot &report) {
+  if (report.empty())
+    return kTokensBefore;
+  return report.begin()->second.value("tokens_before", kTokensBefore);
+}
+
+Status runStep(ModelRunner &runner, int64_t tokensBefore, Snapshot &before,
+               Snapshot &after) {
   const Device &device = *runner.executor().device();
   Result<RandomSequence> sequence = RandomSequence::create(runner);
   if (!sequence)
     return sequence.status();
-  if (Status status = sequence->read(kPrompt); !status)
-    return status;
+  sequence->skip(tokensBefore);
   before = takeSnapshot(device);
-  Status status = sequence->generate();
+  Status status = sequence->read(1);
   after = takeSnapshot(device);
   return status;
 }
@@ -98,7 +106,7 @@ double DeviceKernel::uniqueBytes() const {
 }
 
 std::optional<double> DeviceKernel::uniqueRatio() const {
-  if (!has(report, "bytes_read") || report.value("uses_state", true))
+  if (!has(report, "bytes_read"))
     return std::nullopt;
   return ratio(uniqueBytes(),
                number(report, "bytes_read") + number(report, "bytes_written"));
@@ -108,6 +116,12 @@ double DeviceKernel::requestRatio() const {
   return ratio(number(counters, "global_read_bytes") +
                    number(counters, "global_written_bytes"),
                uniqueBytes());
+}
+
+std::optional<double> DeviceKernel::formulaRatio() const {
+  if (!has(report, "bytes_requested"))
+    return std::nullopt;
+  return ratio(number(report, "bytes_requested"), uniqueBytes());
 }
 
 double DeviceKernel::sectorRatio() const {
@@ -121,9 +135,11 @@ double DeviceKernel::bankRatio() const {
 }
 
 std::optional<double> DeviceKernel::tensorShare() const {
+  double tensor = number(counters, "tensor_flops");
+  if (tensor == 0)
+    return 0;
   if (!has(report, "flops"))
     return std::nullopt;
-  double tensor = number(counters, "tensor_flops");
   // Rows that fill a tile up are no work.
   return std::min(1.0, tensor / number(report, "flops"));
 }
@@ -137,7 +153,8 @@ std::optional<double> DeviceKernel::occupancy() const {
   int64_t warps = roundUp(threads, kWarpThreads) / kWarpThreads;
   auto registers = roundUp(int64_t(number(report, "registers")) * kWarpThreads,
                            kRegisterUnit);
-  auto shared = int64_t(number(report, "shared_memory")) + kSharedOfBlock;
+  int64_t shared =
+      sharedBytes + int64_t(number(report, "shared_memory")) + kSharedOfBlock;
   int64_t blocks =
       std::min({kBlocks, kWarps / warps, kSharedBytes / shared,
                 registers ? kRegisters / registers / warps : kBlocks});
@@ -160,6 +177,7 @@ json DeviceBench::json() const {
     rows.push_back({{"name", kernel.name},
                     {"unique_ratio", orNull(kernel.uniqueRatio())},
                     {"request_ratio", kernel.requestRatio()},
+                    {"request_formula", orNull(kernel.formulaRatio())},
                     {"sector_ratio", kernel.sectorRatio()},
                     {"bank_ratio", kernel.bankRatio()},
                     {"tensor_share", orNull(kernel.tensorShare())},
@@ -172,10 +190,10 @@ json DeviceBench::json() const {
 
 std::string DeviceBench::table() const {
   std::string text;
-  appendFormat(text, "%-40s %8s %9s %8s %8s %8s %6s %7s %8s %8s %7s %9s\n",
+  appendFormat(text, "%-40s %8s %9s %8s %8s %8s %8s %6s %7s %8s %8s %7s %9s\n",
                "kernel, one decode step", "launches", "MB", "unique", "request",
-               "sectors", "banks", "tensor", "regs", "spills", "warps",
-               "H200 us");
+               "formula", "sectors", "banks", "tensor", "regs", "spills",
+               "warps", "H200 us");
   auto addRatio = [&](std::optional<double> value) {
     if (value)
       appendFormat(text, " %8.3f", *value);
@@ -197,6 +215,7 @@ std::string DeviceBench::table() const {
     appendFormat(text, " %9.4f", kernel.uniqueBytes() / 1e6);
     addRatio(kernel.uniqueRatio());
     addRatio(kernel.requestRatio());
+    addRatio(kernel.formulaRatio());
     addRatio(kernel.sectorRatio());
     appendFormat(text, " %6.2f", kernel.bankRatio());
     addPercent(kernel.tensorShare());
@@ -223,13 +242,16 @@ Result<DeviceBench> dsflash::benchDevice(const KernelBenchOptions &options) {
                                          "' does not count; simt:counters "
                                          "does");
   Snapshot before, after;
-  if (Status status = runStep(*loaded->runner, before, after); !status)
+  if (Status status =
+          runStep(*loaded->runner, getTokensBefore(*report), before, after);
+      !status)
     return status;
   DeviceBench bench;
   for (int64_t i = 0; i < module.kernel_count; ++i) {
     DeviceKernel kernel;
     kernel.name = module.kernels[i].name;
     kernel.threads = module.kernels[i].threads;
+    kernel.sharedBytes = module.kernels[i].shared_bytes;
     auto counted = after.find(kernel.name);
     if (counted == after.end())
       continue;

@@ -113,6 +113,10 @@ Status RandomSequence::pretend(int64_t count) {
   return {};
 }
 
+void RandomSequence::skip(int64_t count) {
+  sessions.front().append(randomTokens(random, count, vocab()).data(), count);
+}
+
 Status RandomSequence::fork(int64_t count) {
   for (int64_t i = 1; i < count; ++i) {
     Result<Session> copy = sessions.front().fork(i);

@@ -72,6 +72,9 @@ public:
   /// Reads one chunk and repeats its rows in the state until there are `count`
   /// positions. The state must be in the host's memory.
   Status pretend(int64_t count);
+  /// Goes on as if `count` random tokens had been read and had left zeros in
+  /// the state. It must be empty.
+  void skip(int64_t count);
   /// Of the first session.
   int64_t residentBytes() const { return sessions.front().residentBytes(); }
   /// Goes on as so many sequences, each with a random token of its own.

@@ -15,10 +15,11 @@ using namespace mlir::dsflash;
 
 using Cmp = arith::CmpIPredicate;
 
-/// Keys of a block that scores, features of one that adds values; keys that
-/// the kernels behind the scores take at a time, at most.
-static constexpr int64_t kKeys = 32, kFeatures = KeyLoader::width,
-                         kKeyStep = 64;
+static constexpr int64_t kKeys = BlockAttention::tileKeys,
+                         kFeatures = BlockAttention::tileFeatures,
+                         kKeyStep = BlockAttention::keyStep;
+static_assert(BlockAttention::tileHeads == AttentionTile::heads &&
+              kFeatures == KeyLoader::width);
 
 SmallVector<Value *> AttentionKeys::list() {
   SmallVector<Value *> all = {&kv,          &ringPayload,  &first,
@@ -67,10 +68,6 @@ int64_t BlockAttention::getValueItems() const {
   return getHeadGroups() * llvm::divideCeil(dim, kFeatures);
 }
 
-int64_t BlockAttention::getStages() const {
-  return std::max(config.getStages(), int64_t(2));
-}
-
 struct BlockAttention::Layout {
   AttentionTile::Shape tile;
   KeyLoader::Shape keys;
@@ -84,9 +81,9 @@ struct BlockAttention::Layout {
         bytes(keysOffset + keys.getBytes()) {}
 };
 
-BlockAttention::Layout BlockAttention::getScoreLayout() const {
+BlockAttention::Layout BlockAttention::getScoreLayout(int64_t stages) const {
   // Queries are f32, which tensor cores cannot take where they were copied to.
-  int64_t stages = getStages(), leftStages = onTensorCores ? 1 : stages;
+  int64_t leftStages = onTensorCores ? 1 : stages;
   return Layout({onTensorCores, /*depth=*/KeyLoader::width, /*columns=*/kKeys,
                  /*isTransposed=*/false, leftStages},
                 {ring, global, dim, stages, /*count=*/kKeys, /*total=*/kKeys,
@@ -94,13 +91,21 @@ BlockAttention::Layout BlockAttention::getScoreLayout() const {
                 Float32Type::get(config.getContext()));
 }
 
-BlockAttention::Layout BlockAttention::getValueLayout() const {
-  int64_t stages = getStages();
+BlockAttention::Layout BlockAttention::getValueLayout(int64_t stages) const {
   return Layout({onTensorCores, /*depth=*/kKeys, /*columns=*/kFeatures,
                  /*isTransposed=*/true, /*leftStages=*/stages},
                 {ring, global, dim, stages, /*count=*/kKeys, /*total=*/pitch,
                  /*features=*/kFeatures},
                 getProbabilityType());
+}
+
+BlockAttention::Layout BlockAttention::getScoreLayout() const {
+  return getScoreLayout(chooseStages(
+      config, [&](int64_t stages) { return getScoreLayout(stages).bytes; }));
+}
+BlockAttention::Layout BlockAttention::getValueLayout() const {
+  return getValueLayout(chooseStages(
+      config, [&](int64_t stages) { return getValueLayout(stages).bytes; }));
 }
 
 Type BlockAttention::getProbabilityType() const {

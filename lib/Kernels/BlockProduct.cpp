@@ -3,7 +3,6 @@
 #include "dsflash/Kernels/BlockProduct.h"
 #include "ProductOperands.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -38,7 +37,8 @@ public:
           [&] { addProducts(kRows); });
       b.barrier();
       Value sums = b.mul(rowCount, tileOutputs);
-      addThreads(sums);
+      b.foldThreads(partials, sums,
+                    [&](Value x, Value y) { return b.addf(x, y); });
       b.when(b.cmp(Cmp::slt, b.thread(), sums), [&] { storeSum(); });
     });
   }
@@ -46,7 +46,6 @@ public:
 private:
   void startItem(Value item);
   void addProducts(int64_t rows);
-  void addThreads(Value sums);
   void storeSum();
 
   Value toSumType(Value values) {
@@ -106,31 +105,14 @@ void BlockEmitter::addProducts(int64_t rows) {
         Value from = b.add(inputColumn, column);
         for (int64_t r = 0; r < rows; ++r) {
           Value x = toSumType(load(operands.input, inputs[r], from));
-          for (int64_t o = 0; o < tileOutputs; ++o)
-            for (int64_t i = 0; i < kUnit; ++i) {
-              Value &sum = next[r * tileOutputs + o];
-              sum = b.fma(vector::ExtractOp::create(b, x, i),
-                          vector::ExtractOp::create(b, weights[o], i), sum);
-            }
+          b.addProducts(
+              x, weights,
+              MutableArrayRef(next).slice(r * tileOutputs, tileOutputs));
         }
         return next;
       });
   for (auto [i, sum] : llvm::enumerate(sums))
     b.store(sum, partials, {b.index(i), b.thread()});
-}
-
-/// Leaves the sums over all threads with the first one.
-void BlockEmitter::addThreads(Value sums) {
-  for (int64_t half = b.getThreads() / 2; half > 0; half /= 2) {
-    b.when(b.cmp(Cmp::slt, b.thread(), b.index(half)), [&] {
-      b.loop(b.index(0), sums, [&](Value i) {
-        Value other = b.load(partials, {i, b.add(b.thread(), half)});
-        Value sum = b.addf(b.load(partials, {i, b.thread()}), other);
-        b.store(sum, partials, {i, b.thread()});
-      });
-    });
-    b.barrier();
-  }
 }
 
 /// A thread stores one of them.

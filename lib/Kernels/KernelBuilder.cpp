@@ -255,6 +255,15 @@ Value KernelBuilder::divf(Value a, Value b) {
 Value KernelBuilder::fma(Value a, Value b, Value c) {
   return math::FmaOp::create(*this, a, b, c);
 }
+
+void KernelBuilder::addProducts(Value a, ArrayRef<Value> others,
+                                MutableArrayRef<Value> sums) {
+  int64_t lanes = cast<VectorType>(a.getType()).getNumElements();
+  for (int64_t i = 0; i < lanes; ++i)
+    for (auto [other, sum] : llvm::zip_equal(others, sums))
+      sum = fma(vector::ExtractOp::create(*this, a, i),
+                vector::ExtractOp::create(*this, other, i), sum);
+}
 Value KernelBuilder::dotBF16(Value a, Value b, Value sum) {
   return DotBF16Op::create(*this, sum.getType(), a, b, sum);
 }

@@ -331,9 +331,7 @@ Vectors ProductEmitter::loadWeights(Value i, Value at) {
 
 MatrixProduct::MatrixProduct(WeightType weight, int64_t groups, bool rounded,
                              FloatType sumType, bool hasBF16Input)
-    : format(weight.getFormat()), outputs(weight.getRows()),
-      columns(weight.getColumns()), groups(groups), rounded(rounded),
-      sumType(sumType),
+    : ProductShape(weight, groups, rounded), sumType(sumType),
       isDot(hasBF16Input && sumType.isF32() && isDotProduct(weight, groups)) {}
 
 int64_t MatrixProduct::getTiles() const {

@@ -256,7 +256,7 @@ void KernelBuilder::decodeSmallBlocks(FormatAttr format, Value payload,
   SmallVector<int64_t> blockOfLane;
   for (int64_t lane = 0; lane < lanes; ++lane)
     blockOfLane.push_back(2 * lane / width);
-  loop(index(0), index(dim), 2 * lanes, [&](Value first) {
+  shareLoop(dim, 2 * lanes, [&](Value first) {
     Value few = decodeScale(
         loadVector(scales, {scaleRow, div(first, width)}, blocks), format);
     Value scale = vector::ShuffleOp::create(*this, few, few, blockOfLane);
@@ -275,7 +275,7 @@ void KernelBuilder::decodeRow(FormatAttr format, Value payload, Value scales,
   int64_t dim = lastExtent(out);
   if (!format.hasScale()) {
     int64_t lanes = getLanes(dim);
-    loop(index(0), index(dim), lanes, [&](Value column) {
+    shareLoop(dim, lanes, [&](Value column) {
       Value stored = loadVector(payload, {row, column}, lanes);
       storeVector(decodeStored(stored, /*scale=*/{}, format), out, {column});
     });
@@ -293,7 +293,10 @@ void KernelBuilder::decodeRow(FormatAttr format, Value payload, Value scales,
   // A step lies inside one block, whatever the rest of the last block.
   int64_t step = std::gcd(dim, width);
   int64_t lanes = getLanes(step / perByte);
-  loop(index(0), index(dim), step, [&](Value first) {
+  // Neighbouring threads take neighbouring vectors.
+  if (threads > 1)
+    step = lanes * perByte;
+  shareLoop(dim, step, [&](Value first) {
     Value block = div(first, width);
     Value scale = decodeScale(load(scales, {scaleRow, block}), format);
     for (int64_t i = 0; i < step; i += lanes * perByte) {

@@ -20,6 +20,19 @@ void mlir::dsflash::startCopy(KernelBuilder &b, Value isThere, Value from,
       /*bypassL1=*/b.getUnitAttr());
 }
 
+int64_t
+mlir::dsflash::chooseStages(ConfigAttr config,
+                            function_ref<int64_t(int64_t stages)> getBytes) {
+  // Of each block, of the shared memory of a multiprocessor, which is that of
+  // its largest block and this (CUDA programming guide, compute capabilities).
+  constexpr int64_t reserved = 1024, least = 2;
+  int64_t most = std::max(config.getStages(), least);
+  for (int64_t stages = most; stages >= least; --stages)
+    if (2 * (getBytes(stages) + reserved) <= config.getSharedBytes() + reserved)
+      return stages;
+  return most;
+}
+
 void mlir::dsflash::commitCopies(KernelBuilder &b) {
   NVVM::CpAsyncCommitGroupOp::create(b);
 }

@@ -27,6 +27,12 @@ void commitCopies(KernelBuilder &b);
 /// Waits for all groups of this thread but the last `count`.
 void awaitCopies(KernelBuilder &b, int64_t count);
 
+/// The stages of copies that a block has under way: as many as the
+/// configuration says, or fewer where two blocks then share a multiprocessor.
+/// `getBytes`: of the shared memory of a block with so many stages.
+int64_t chooseStages(ConfigAttr config,
+                     function_ref<int64_t(int64_t stages)> getBytes);
+
 /// To bf16, of values that are exact in it.
 Value toBF16(KernelBuilder &b, Value values);
 

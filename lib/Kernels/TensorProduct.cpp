@@ -10,6 +10,7 @@
 
 #include "dsflash/Kernels/TensorProduct.h"
 #include "ProductOperands.h"
+#include "ScaleLoader.h"
 #include "TensorCores.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -31,11 +32,15 @@ constexpr int64_t kInputUnit = 4, kWeightUnit = 8;
 /// The tile of a configuration and its places in shared memory.
 struct TileShape {
   TileShape(FormatAttr format, ConfigAttr config)
+      : TileShape(format, config, chooseStages(config, [&](int64_t stages) {
+                    return TileShape(format, config, stages).sharedBytes;
+                  })) {}
+  TileShape(FormatAttr format, ConfigAttr config, int64_t stages)
       : rows(config.getTile()[0]), outputs(config.getTile()[1]),
-        columns(config.getTile()[2]), stages(config.getStages()),
-        pitch(columns + kPadding),
+        columns(config.getTile()[2]), stages(stages), pitch(columns + kPadding),
         isStored(format.getElement() == Element::BF16),
-        storedBytes(isStored ? pitch * 2 : format.getPayloadBytes(columns)) {
+        storedBytes(isStored ? pitch * 2 : format.getPayloadBytes(columns)),
+        weightScales(format, outputs, columns) {
     int64_t bytes = 0;
     auto place = [&](int64_t size) {
       int64_t offset = bytes;
@@ -46,6 +51,7 @@ struct TileShape {
     copiedWeight = place(stages * outputs * storedBytes);
     input = place(rows * pitch * 2);
     weight = isStored ? copiedWeight : place(outputs * pitch * 2);
+    scales = place(weightScales.getBytes());
     slots = place(2 * rows * 4);
     sharedBytes = bytes;
   }
@@ -56,8 +62,9 @@ struct TileShape {
   int64_t pitch;       // of a row of bf16
   bool isStored;       // weights are bf16 already
   int64_t storedBytes; // of a row of copied weights
+  ScaleLoader::Shape weightScales;
   // Offsets.
-  int64_t copiedInput, copiedWeight, input, weight, slots;
+  int64_t copiedInput, copiedWeight, input, weight, scales, slots;
   int64_t sharedBytes;
 };
 
@@ -86,6 +93,8 @@ public:
     input = b.shared(shape.input, {shape.rows, shape.pitch}, bf16);
     if (!shape.isStored)
       weight = b.shared(shape.weight, {shape.outputs, shape.pitch}, bf16);
+    scales.emplace(b, shape.weightScales, operands.scales, columns,
+                   shape.scales);
     if (operands.order)
       slots = b.shared(shape.slots, {2, shape.rows}, b.getI32Type());
   }
@@ -117,6 +126,7 @@ private:
   Value thread, warp, lane;
   Value columns, storedColumns;
   Value copiedInput, copiedWeight, input, weight, slots;
+  std::optional<ScaleLoader> scales;
   // Of the current item.
   Value firstOutput, lastOutput, inputColumn;
   Value firstRow, count; // rows of the tile
@@ -139,6 +149,7 @@ void TensorEmitter::emit() {
     Value steps = b.div(b.add(columns, shape.columns - 1), shape.columns);
     for (int64_t step = 0; step < shape.stages - 1; ++step)
       startStep(b.index(step));
+    scales->load(b.index(0));
     Value zero = b.f32(0.0f);
     SmallVector<Value> zeros(shape.rows / kM * kSumsOfTile, zero);
     SmallVector<Value> sums = b.loop(
@@ -149,6 +160,7 @@ void TensorEmitter::emit() {
           startStep(b.add(step, shape.stages - 1));
           decodeStep(step);
           b.barrier();
+          scales->load(b.add(step, 1));
           return multiply(b.rem(step, shape.stages), carried);
         });
     storeSums(sums);
@@ -168,6 +180,7 @@ void TensorEmitter::startItem(Value item) {
   firstOutput = b.add(firstOfGroup, b.mul(b.rem(number, tiles), shape.outputs));
   Value lastOfGroup = b.add(b.add(firstOfGroup, operands.groupOutputs), -1);
   lastOutput = b.min(b.add(firstOutput, shape.outputs - 1), lastOfGroup);
+  scales->start(firstOutput, lastOutput);
   inputColumn = b.mul(group, columns);
 }
 
@@ -256,11 +269,8 @@ void TensorEmitter::decodeWeight(Value stage, Value column) {
   forUnits(b.index(shape.outputs * units), [&](Value unit) {
     Value output = b.div(unit, units);
     Value at = b.mul(b.rem(unit, units), kWeightUnit);
-    Value scaleRow = b.div(getOutput(output), format.getBlockRows());
-    Value block =
-        b.div(b.min(b.add(column, at), lastColumn), format.getBlockColumns());
     Value scale =
-        b.decodeScale(b.load(operands.scales, {scaleRow, block}), format);
+        scales->get(getOutput(output), b.min(b.add(column, at), lastColumn));
     int64_t bytes = format.getPayloadBytes(kWeightUnit);
     Value from = b.div(at, kWeightUnit / bytes);
     Value codes = b.loadVector(copiedWeight, {stage, output, from}, bytes,

@@ -26,22 +26,28 @@ void KernelBuilder::onFirstThread(function_ref<void()> body) {
   when(cmp(arith::CmpIPredicate::eq, thread(), index(0)), body);
 }
 
-Value KernelBuilder::reduceThreads(Value value,
-                                   function_ref<Value(Value, Value)> combine) {
-  if (threads == 1)
-    return value;
-  Value parts = shared(/*offset=*/0, {threads}, value.getType());
+void KernelBuilder::foldThreads(Value parts, Value count, Combination combine) {
   Value number = thread();
-  store(value, parts, {number});
-  barrier();
   for (int64_t half = threads / 2; half > 0; half /= 2) {
     when(cmp(arith::CmpIPredicate::slt, number, index(half)), [&] {
-      Value other = load(parts, {add(number, half)});
-      store(combine(load(parts, {number}), other), parts, {number});
+      loop(index(0), count, [&](Value i) {
+        Value other = load(parts, {i, add(number, half)});
+        store(combine(load(parts, {i, number}), other), parts, {i, number});
+      });
     });
     barrier();
   }
-  Value result = load(parts, {index(0)});
+}
+
+Value KernelBuilder::reduceThreads(Value value, Combination combine) {
+  if (threads == 1)
+    return value;
+  Value parts = shared(/*offset=*/0, {1, threads}, value.getType());
+  Value zero = index(0);
+  store(value, parts, {zero, thread()});
+  barrier();
+  foldThreads(parts, index(1), combine);
+  Value result = load(parts, {zero, zero});
   barrier();
   return result;
 }

@@ -1,23 +1,19 @@
 //===- ContextCost.cpp - What a step costs behind a long context ----------===//
 
 #include "ContextCost.h"
+#include "LaunchTraffic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace mlir::dsflash;
-
-int64_t getRowBytes(StateTypeInterface state) {
-  int64_t elements = state.getRowElements();
-  return state.getRowFormat().getPayloadBytes(elements) +
-         state.getRowFormat().getScaleCount(elements);
-}
 
 static int64_t getColumns(Value table) {
   return cast<RankedTensorType>(table.getType()).getDimSize(1);
 }
 
 static void addAttention(CSA2Op op, ContextCost &cost) {
-  int64_t window = std::min<int64_t>(cost.tokens, op.getSlidingWindow());
+  cost.slidingWindow = op.getSlidingWindow();
+  int64_t window = std::min(cost.tokens, cost.slidingWindow);
   int64_t selected = 0;
   if (GlobalKVType rows =
           op.getGlobalKv() ? op.getGlobalKv().getType() : GlobalKVType()) {
@@ -34,6 +30,7 @@ static void addAttention(CSA2Op op, ContextCost &cost) {
 
 static void addIndexer(IndexerOp op, ContextCost &cost) {
   IndexKeysType keys = op.getKeys().getType();
+  cost.blockSize = std::max<int64_t>(cost.blockSize, op.getBlockSize());
   int64_t rows = cost.tokens / keys.getRatio();
   Value candidates = op.getCandidates();
   if (candidates)

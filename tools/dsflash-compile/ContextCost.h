@@ -12,6 +12,8 @@
 /// two for each multiplication.
 struct ContextCost {
   int64_t tokens = 0;
+  /// Positions that a row sees of the window; of a candidate block, 0 without.
+  int64_t slidingWindow = 0, blockSize = 0;
   double attentionFlops = 0, indexFlops = 0;
   double windowBytes = 0, globalBytes = 0;
   /// Index keys that are scored because a layer owns them, and inside the
@@ -23,8 +25,5 @@ struct ContextCost {
 /// The costs of @forward of a module at stage "phases", behind contexts of 4K,
 /// 64K and 1M tokens, as far as the model's positions reach; at least one.
 std::vector<ContextCost> countContexts(mlir::ModuleOp module);
-
-/// Bytes of a row of a state, scales included.
-int64_t getRowBytes(mlir::dsflash::StateTypeInterface state);
 
 #endif // DSFLASH_TOOLS_COMPILE_CONTEXTCOST_H

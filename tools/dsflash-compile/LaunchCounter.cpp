@@ -3,7 +3,6 @@
 #include "LaunchCounter.h"
 #include "dsflash/Transforms/AttributeNames.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -158,106 +157,37 @@ static bool isMatrixProduct(StringRef kernel) {
   return kernel.contains("linear_") || kernel.contains("mix_product_");
 }
 
-double getTensorBytes(WeightType type) {
-  FormatAttr format = type.getFormat();
-  double bytes =
-      double(type.getRows()) * format.getPayloadBytes(type.getColumns());
-  if (format.hasScale())
-    bytes += double(llvm::divideCeil(type.getRows(), format.getBlockRows())) *
-             format.getScaleCount(type.getColumns());
-  return bytes;
-}
-
-/// One expert's tensor for each row and choice of the output, until all are
-/// read.
-static double getTensorsRead(WeightType type, double outputs) {
-  return std::min(double(type.getExperts()), outputs / type.getRows());
-}
-
-/// Whether a function reads what was in the buffer of an argument.
-static bool readsArgument(func::FuncOp function, unsigned argument) {
-  auto reads = [](auto &&self, Value buffer) -> bool {
-    return llvm::any_of(buffer.getUses(), [&](OpOperand &use) {
-      Operation *user = use.getOwner();
-      if (auto call = dyn_cast<func::CallOp>(user)) {
-        auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-            call, call.getCalleeAttr());
-        return callee && !callee.isExternal() &&
-               readsArgument(callee, use.getOperandNumber());
-      }
-      if (isa<ViewLikeOpInterface>(user))
-        return llvm::any_of(user->getResults(),
-                            [&](Value view) { return self(self, view); });
-      auto effects = dyn_cast<MemoryEffectOpInterface>(user);
-      return effects &&
-             effects.getEffectOnValue<MemoryEffects::Read>(use.get());
-    });
-  };
-  return reads(reads, function.getArgument(argument));
-}
-
-/// What a kernel that is no product reads of a weight: a row for each row of
-/// its output, in a hash an entry, else the whole tensor.
-static double getWeightRead(StringRef kernel, WeightType type, double outputs,
-                            double rows) {
-  double rowBytes = getTensorBytes(type) / double(type.getRows());
-  if (kernel.starts_with("embed") || kernel.starts_with("engram_lookup"))
-    return outputs / double(type.getColumns()) * rowBytes;
-  if (kernel.starts_with("engram_hash"))
-    return rows * rowBytes / double(type.getColumns());
-  return getTensorBytes(type);
-}
-
-void LaunchCounter::addTraffic(DispatchOp dispatch, KernelCost &cost) {
-  StringRef name = dispatch.getKernel();
-  OperandRange inputs = dispatch.getInputs(), inits = dispatch.getInits();
-  // Rows that move from or to places of a larger buffer.
-  bool gathers = name.starts_with("gather_rows");
-  bool scatters =
-      name.starts_with("insert_feature") || name.starts_with("add_rows");
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      dispatch, dispatch.getKernelAttr());
-  for (auto [i, input] : llvm::enumerate(inputs)) {
-    cost.bytesRead += bytesOf(gathers && i == 0 ? inits.front() : input);
-    cost.usesState |= isa<StateTypeInterface>(input.getType());
-  }
-  constexpr unsigned firstOperand = 2;
-  for (auto [i, init] : llvm::enumerate(inits)) {
-    double bytes = bytesOf(scatters ? inputs.front() : init);
-    cost.bytesWritten += bytes;
-    if (kernel && !kernel.isExternal() &&
-        readsArgument(kernel, firstOperand + inputs.size() + i))
-      cost.bytesRead += bytes;
-  }
-}
-
 void LaunchCounter::launch(DispatchOp dispatch) {
   KernelCost &cost = kernels[dispatch.getKernel()];
-  addTraffic(dispatch, cost);
+  Traffic bytes =
+      traffic.count(dispatch, [&](Value buffer) { return shapeOf(buffer); });
+  cost.bytesRead += bytes.read;
+  cost.bytesWritten += bytes.written;
+  cost.usesState |= llvm::any_of(dispatch.getInputs(), [](Value input) {
+    return isa<StateTypeInterface>(input.getType());
+  });
+  if (bytes.requested)
+    cost.bytesRequested = cost.bytesRequested.value_or(0) + *bytes.requested;
+  // On the host one kernel has all of an attention.
+  if (bytes.requested && bytes.flops > 0) {
+    cost.hasFlops = true;
+    cost.attentionFlops += bytes.flops;
+  }
   if (cost.count++ == 0) {
     for (Value input : dispatch.getInputs())
       cost.inputs.push_back(describe(input));
     for (Value init : dispatch.getInits())
       cost.outputs.push_back(describe(init));
   }
-  if (dispatch.getInits().empty())
+  if (dispatch.getInits().empty() || !isMatrixProduct(dispatch.getKernel()))
     return;
-  double outputs = elementsOf(dispatch.getInits().front());
-  if (!isMatrixProduct(dispatch.getKernel())) {
-    for (Value input : dispatch.getInputs())
-      if (auto type = dyn_cast<WeightType>(input.getType()))
-        cost.bytesRead += getWeightRead(dispatch.getKernel(), type, outputs,
-                                        shapeOf(dispatch.getInits()[0])[0]);
-    return;
-  }
   auto isWeight = [](Value value) { return isa<WeightType>(value.getType()); };
   auto weight = llvm::find_if(dispatch.getInputs(), isWeight);
   if (weight == dispatch.getInputs().end())
     return;
-  cost.isProduct = true;
+  cost.hasFlops = true;
   auto type = cast<WeightType>((*weight).getType());
-  cost.flops += 2 * outputs * type.getColumns();
-  double bytes = getTensorBytes(type) * getTensorsRead(type, outputs);
-  cost.bytesRead += bytes;
-  cost.weightBytes += bytes;
+  double outputs = elementsOf(dispatch.getInits().front());
+  cost.flops += 2 * outputs * double(type.getColumns());
+  cost.weightBytes += bytes.weights;
 }

@@ -3,10 +3,9 @@
 #ifndef DSFLASH_TOOLS_COMPILE_LAUNCHCOUNTER_H
 #define DSFLASH_TOOLS_COMPILE_LAUNCHCOUNTER_H
 
-#include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
+#include "LaunchTraffic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include <optional>
 #include <string>
@@ -17,15 +16,14 @@ struct BufferUse {
   double bytes = 0;
 };
 
-/// Launches of one kernel, summed up. Operations are known for matrix products
-/// only. Traffic is what a launch must move, once: of buffers the rows that it
-/// reads and writes, of weights the rows or tensors that it takes. What it
-/// finds in a state or leaves there depends on positions and does not count.
+/// Launches of one kernel, summed up. Operations are known for matrix products,
+/// on a device for attention and indexers; bytes are those of LaunchTraffic.
 struct KernelCost {
   int64_t count = 0;
-  bool isProduct = false;
-  bool usesState = false;
-  double flops = 0, bytesRead = 0, bytesWritten = 0;
+  bool hasFlops = false, usesState = false;
+  double flops = 0, attentionFlops = 0; ///< of products, of all else
+  double bytesRead = 0, bytesWritten = 0;
+  std::optional<double> bytesRequested;
   double weightBytes = 0; ///< of those read
   /// What the first launch reads and writes.
   mlir::SmallVector<BufferUse> inputs, outputs;
@@ -45,6 +43,9 @@ public:
   using Pieces = llvm::MapVector<mlir::Operation *, WorkspacePiece>;
   using Kernels = llvm::MapVector<mlir::StringRef, KernelCost>;
 
+  explicit LaunchCounter(const SequenceContext &context = {})
+      : traffic(context) {}
+
   /// Runs an entry on one sequence; every leading extent of its arguments is
   /// the one of its `dsflash.dim`.
   Kernels run(mlir::func::FuncOp entry,
@@ -60,7 +61,6 @@ private:
   void walk(mlir::func::FuncOp function);
   void visit(mlir::Operation *op);
   void launch(mlir::dsflash::DispatchOp dispatch);
-  void addTraffic(mlir::dsflash::DispatchOp dispatch, KernelCost &cost);
   void loop(mlir::scf::ForOp loop);
   void call(mlir::func::CallOp call);
   void fold(mlir::Operation *op);
@@ -76,12 +76,9 @@ private:
   llvm::DenseMap<mlir::Value, Shape> shapes;
   /// Rows of the sequence, of tables of extents.
   llvm::DenseMap<mlir::Value, int64_t> sequenceRows;
+  LaunchTraffic traffic;
   Kernels kernels;
   Pieces workspace;
 };
-
-/// Bytes of one tensor of a weight, as the checkpoint packs it, with its
-/// scales.
-double getTensorBytes(mlir::dsflash::WeightType type);
 
 #endif // DSFLASH_TOOLS_COMPILE_LAUNCHCOUNTER_H

@@ -12,6 +12,8 @@ using nlohmann::ordered_json;
 
 /// Rows of one chunk of a prompt, as dsflash-run reads it.
 static constexpr int64_t kChunk = 512;
+/// Tokens before the step of the phase "decode", if positions reach so far.
+static constexpr int64_t kTokensBefore = 1023;
 
 //===----------------------------------------------------------------------===//
 // Memory
@@ -112,17 +114,22 @@ static ordered_json describeBuffers(const KernelCost &cost) {
 
 /// Registers, spills and shared memory are those of GPU kernels.
 static ordered_json describeKernel(StringRef name, const KernelCost &cost,
-                                   const char *phase,
+                                   const char *phase, int64_t tokensBefore,
                                    const std::string &target) {
   return {{"name", name.str()},
           {"target", target},
           {"phase", phase},
+          {"tokens_before", tokensBefore},
           {"count", cost.count},
-          {"flops", cost.isProduct ? ordered_json(int64_t(cost.flops))
-                                   : ordered_json(nullptr)},
+          {"flops", cost.hasFlops ? ordered_json(int64_t(cost.flops +
+                                                         cost.attentionFlops))
+                                  : ordered_json(nullptr)},
           {"bytes_read", int64_t(cost.bytesRead)},
           {"bytes_written", int64_t(cost.bytesWritten)},
           {"uses_state", cost.usesState},
+          {"bytes_requested", cost.bytesRequested
+                                  ? ordered_json(int64_t(*cost.bytesRequested))
+                                  : ordered_json(nullptr)},
           {"registers", nullptr},
           {"spills", nullptr},
           {"shared_memory", nullptr},
@@ -141,20 +148,24 @@ static ordered_json describePlan(const LaunchCounter::Pieces &pieces) {
 
 /// Both phases of the entry, and the memory plan of the second.
 static void describeWork(ModuleOp module, const std::string &target,
+                         const std::vector<ContextCost> &contexts,
                          ordered_json &report) {
   ordered_json &kernels = report["kernels"] = ordered_json::array();
   ordered_json &plan = report["memory_plan"] = ordered_json::array();
   auto entry = module.lookupSymbol<func::FuncOp>("forward");
-  if (!entry || entry.isExternal())
+  if (!entry || entry.isExternal() || contexts.empty())
     return;
-  for (auto [phase, rows] :
-       {std::pair("decode", int64_t(1)), std::pair("prefill", kChunk)}) {
-    LaunchCounter counter;
+  const ContextCost &shortest = contexts.front();
+  int64_t before = std::min(kTokensBefore, shortest.tokens - 1);
+  for (auto [phase, rows, tokens] :
+       {std::tuple("decode", int64_t(1), before),
+        std::tuple("prefill", kChunk, int64_t(0))}) {
+    LaunchCounter counter({tokens, shortest.slidingWindow, shortest.blockSize});
     auto getExtent = [extent = rows](StringRef dim) {
       return dim == "rows" ? extent : 1;
     };
     for (const auto &[name, cost] : counter.run(entry, getExtent))
-      kernels.push_back(describeKernel(name, cost, phase, target));
+      kernels.push_back(describeKernel(name, cost, phase, tokens, target));
     plan = describePlan(counter.pieces());
   }
 }
@@ -261,7 +272,7 @@ ordered_json describeModule(ModuleOp module, const std::string &target,
                          {"memory", memory},
                          {"phases", describePhases(*copy)}};
   describeContexts(*copy, contexts, report);
-  describeWork(*copy, target, report);
+  describeWork(*copy, target, contexts, report);
   return report;
 }
 

@@ -14,12 +14,13 @@
 /// of a prompt, of a session without tokens and of each of its tokens),
 /// `kv_bytes_per_token` and `kernels` of a module at stage "kernels".
 ///
-/// A kernel is listed for each phase of @forward, "decode" (one row) and
-/// "prefill" (one chunk of one sequence), with the number of its launches.
-/// `bytes_read` and `bytes_written` are those of all launches together: buffers
-/// and, of matrix products, weights as the checkpoint packs them; of experts at
-/// most as many as rows choose are read. Products also have `flops`, two for
-/// each multiplication; null elsewhere. `buffers` are those of the first
+/// A kernel is listed for each phase of @forward, "decode" (one row behind
+/// `tokens_before` others) and "prefill" (one chunk of one sequence), with the
+/// number of its launches. `bytes_read` and `bytes_written` are what all
+/// launches together must move (LaunchTraffic), `bytes_requested` what threads
+/// of a device ask for by the formula of the kernel's tile, null where there is
+/// none. Products, and attention and indexers on a device, have `flops`, two
+/// for each multiplication; null elsewhere. `buffers` are those of the first
 /// launch. The plan lists the pieces of each function's workspace for a chunk.
 ///
 /// `phases` has what a call of each entry multiplies: a step, a chunk of a

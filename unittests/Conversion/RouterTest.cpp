@@ -1,4 +1,4 @@
-//===- RouterTest.cpp - Logits in f64 and the choice of experts -----------===//
+//===- RouterTest.cpp - Logits in f64, the choice of experts, their slots -===//
 
 #include "CompiledModel.h"
 #include "dsflash/ABI/QuantFormats.h"
@@ -30,13 +30,15 @@ std::string getModel(const Shape &shape) {
   func.func @forward(%x: !x)" +
          attributes + "\"x\"}) -> (!y" + attributes + "\"logits\"}, !ids" +
          attributes + "\"experts\"}, !weights" + attributes +
-         R"("weights"}) {
+         "\"weights\"}, !ids" + attributes + R"("order"}) {
     %gate = dsflash.param_ref @gate : !gate
     %bias = dsflash.param_ref @bias : !bias
     %y = dsflash.linear %x, %gate {f64_accumulation} : (!x, !gate) -> !y
     %e, %w = dsflash.router %y, %bias {temperature = 1.0 : f32, scaling = 1.5 : f32, normalize}
       : (!y, !bias) -> (!ids, !weights)
-    return %y, %e, %w : !y, !ids, !weights
+    %order, %offsets = dsflash.group_by_expert %e : (!ids) -> (!ids, tensor<)" +
+         std::to_string(shape.experts + 1) + R"(xi32>)
+    return %y, %e, %w, %order : !y, !ids, !weights, !ids
   }
 })";
 }
@@ -47,6 +49,7 @@ protected:
 
   void check(const Shape &shape, const std::vector<int32_t> &rowCounts);
   void checkLogits(const Shape &shape, const Floats &x, const Floats &logits);
+  void checkOrder(const Ints &ids, const Ints &order);
   void checkChoice(const Shape &shape, const float *logits, const int32_t *ids,
                    const float *weights);
 
@@ -70,13 +73,15 @@ void RouterTest::check(const Shape &shape,
   for (int32_t rows : rowCounts) {
     Floats x(all.begin(), all.begin() + rows * shape.columns);
     Floats logits(rows * shape.experts), weights(rows * shape.count);
-    Ints ids(rows * shape.count, -1);
+    Ints ids(rows * shape.count, -1), order(ids);
     module.run(Rows({{0, rows}}), {},
                {{"x", x.data()},
                 {"logits", logits.data()},
                 {"experts", ids.data()},
-                {"weights", weights.data()}});
+                {"weights", weights.data()},
+                {"order", order.data()}});
     checkLogits(shape, x, logits);
+    checkOrder(ids, order);
     for (int64_t row = 0; row < rows; ++row)
       checkChoice(shape, &logits[row * shape.experts], &ids[row * shape.count],
                   &weights[row * shape.count]);
@@ -122,10 +127,21 @@ void RouterTest::checkChoice(const Shape &shape, const float *logits,
     EXPECT_NEAR(weights[k], 1.5 * scores[order[k]] / sum, 1e-6);
 }
 
+/// Slots by expert, those of one in their order.
+void RouterTest::checkOrder(const Ints &ids, const Ints &order) {
+  Ints expected(ids.size());
+  std::iota(expected.begin(), expected.end(), 0);
+  std::stable_sort(expected.begin(), expected.end(),
+                   [&](int32_t a, int32_t b) { return ids[a] < ids[b]; });
+  EXPECT_EQ(order, expected);
+}
+
 TEST_F(RouterTest, Shapes) {
   check({6, 8, 2}, {0, 1, 3});
   check({24, 12, 6}, {2});
   check({48, 320, 6}, {1, 4, 37});
   check({270, 1032, 6}, {5, 1});
+  // More experts and slots than a block has threads.
+  check({520, 4, 6}, {90});
 }
 } // namespace

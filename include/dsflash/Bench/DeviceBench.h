@@ -1,6 +1,6 @@
 //===- DeviceBench.h - What kernels do on a device that counts --*- C++ -*-===//
 //
-// One decode step behind a short prompt, on a device that counts what its
+// One decode step behind other tokens, on a device that counts what its
 // kernels touch. Counts do not depend on the machine, so they stand beside what
 // the compiler reported and the time that a GPU needs at least.
 //
@@ -18,7 +18,8 @@ namespace dsflash {
 /// All launches of one kernel in a decode step.
 struct DeviceKernel {
   std::string name;
-  int64_t threads = 0; ///< of a block
+  int64_t threads = 0;     ///< of a block
+  int64_t sharedBytes = 0; ///< of a block, that the launch asks for
   /// Of the device, summed over the launches (docs/Simt.md).
   nlohmann::json counters;
   /// Of the compiler's report; null without one.
@@ -30,12 +31,15 @@ struct DeviceKernel {
   std::optional<double> uniqueRatio() const;
   /// Bytes that its threads asked for, over those that it touched.
   double requestRatio() const;
+  /// The same by the formula of the kernel's tile (docs/Nvptx.md); nothing
+  /// without a report or a formula.
+  std::optional<double> formulaRatio() const;
   /// 32-byte sectors of its requests, over the least number.
   double sectorRatio() const;
   /// Passes of the shared memory's banks, over the least number; 1 without.
   double bankRatio() const;
   /// Part of its floating-point operations that tensor cores did; nothing
-  /// without a report of them.
+  /// where some did and there is no report of all.
   std::optional<double> tensorShare() const;
   /// Resident warps over those that a multiprocessor has room for, from
   /// registers and shared memory; nothing without a report.

@@ -36,6 +36,11 @@ struct AttentionKeys {
 /// scores, with a denominator for each head, and from these the result.
 class BlockAttention {
 public:
+  /// Of a block: heads, the keys that it scores, the features whose values it
+  /// adds. Behind the scores keys come so many at a time.
+  static constexpr int64_t tileHeads = 64, tileKeys = 32, tileFeatures = 64,
+                           keyStep = 64;
+
   /// `mostKeys`: of one row. `global` is null where there is none.
   /// `hasBF16Rows`: queries and the call's window rows are exact in bf16.
   BlockAttention(ConfigAttr config, int64_t heads, int64_t dim,
@@ -74,9 +79,10 @@ private:
       function_ref<void(KernelBuilder &, const AttentionKeys &, ValueRange)>
           emitBody) const;
 
-  int64_t getStages() const;
   struct Layout; // of a block's shared memory
+  Layout getScoreLayout(int64_t stages) const;
   Layout getScoreLayout() const;
+  Layout getValueLayout(int64_t stages) const;
   Layout getValueLayout() const;
 
   ConfigAttr config;

@@ -16,13 +16,12 @@
 namespace mlir::dsflash {
 
 /// Computes what MatrixProduct does, for weights without scales.
-class BlockProduct {
+class BlockProduct : ProductShape {
 public:
   BlockProduct(WeightType weight, int64_t groups, bool rounded,
                FloatType sumType, ConfigAttr config)
-      : format(weight.getFormat()), outputs(weight.getRows()),
-        columns(weight.getColumns()), groups(groups), rounded(rounded),
-        sumType(sumType), config(config) {}
+      : ProductShape(weight, groups, rounded), sumType(sumType),
+        config(config) {}
 
   /// Whether there is a device and every access of 16 bytes is aligned.
   bool isPossible() const;
@@ -40,11 +39,6 @@ private:
   int64_t getThreads() const;
   int64_t getTileOutputs() const;
 
-  FormatAttr format;
-  int64_t outputs;
-  int64_t columns;
-  int64_t groups;
-  bool rounded;
   FloatType sumType;
   ConfigAttr config;
 };

@@ -123,6 +123,10 @@ public:
   /// shared memory.
   Value sumThreads(Value value);
   Value maxThreads(Value value);
+  /// Combines parts[i, thread] of all threads of a block pairwise for every i
+  /// below `count`, and leaves the results in parts[i, 0].
+  using Combination = function_ref<Value(Value, Value)>;
+  void foldThreads(Value parts, Value count, Combination combine);
   /// The largest or smallest i32 of the threads of an item, at most a warp.
   Value maxOfWarp(Value value);
   Value minOfWarp(Value value);
@@ -147,6 +151,10 @@ public:
   Value mulf(Value a, Value b);
   Value divf(Value a, Value b);
   Value fma(Value a, Value b, Value c);
+  /// Adds the products of the lanes of two vectors to each scalar sum, from the
+  /// first lane on.
+  void addProducts(Value a, ArrayRef<Value> others,
+                   MutableArrayRef<Value> sums);
   /// Sums of f32 and the products of two pairs of bf16 for each, in order.
   Value dotBF16(Value a, Value b, Value sum);
   /// The smaller or larger one; b if either is NaN.
@@ -233,8 +241,9 @@ public:
                       int64_t sharers = 1);
 
   // --- packed rows ---
-  /// Decodes row `row` of a plane pair into `out` (memref<dimxf32> scratch).
-  /// Blocks of one scale lie along the columns; scale row = row / blockRows.
+  /// Decodes row `row` of a plane pair into `out` (memref<dimxf32> scratch);
+  /// the threads of an item share its columns. Blocks of one scale lie along
+  /// the columns; scale row = row / blockRows.
   void decodeRow(FormatAttr format, Value payload, Value scales, Value row,
                  Value out);
   /// Quantizes `dim` f32 of values[valueRow, 0..] in the format of a state and
@@ -251,7 +260,7 @@ private:
   /// Bits of a scalar or vector seen as `element`.
   Value bitcast(Value value, Type element);
   Value reduce(Value vector, function_ref<Value(Value, Value)> combine);
-  Value reduceThreads(Value value, function_ref<Value(Value, Value)> combine);
+  Value reduceThreads(Value value, Combination combine);
 
   int64_t maxLanes, threads;
 };

@@ -25,15 +25,28 @@ struct ProductRows {
   int64_t slotsPerInput = 1;
 };
 
+/// A product with a weight [outputs, columns], or with one expert of it.
+struct ProductShape {
+  /// `rounded`: r() of what is stored.
+  ProductShape(WeightType weight, int64_t groups, bool rounded)
+      : format(weight.getFormat()), outputs(weight.getRows()),
+        columns(weight.getColumns()), groups(groups), rounded(rounded) {}
+
+  FormatAttr format;
+  int64_t outputs, columns;
+  int64_t groups; // of the outputs, each with columns of its own
+  bool rounded;
+};
+
 /// output[row, o] = sum over k of input[row, k] * W[o, k], f32, for a weight
 /// [outputs, columns]. With groups, group g of the outputs sees columns
 /// g * columns and on of the input.
 ///
 /// The loops are in a function of the module for each format, which takes the
 /// sizes as arguments: all products with weights of a format share its code.
-class MatrixProduct {
+class MatrixProduct : ProductShape {
 public:
-  /// `rounded`: r() of what is stored. `sumType`: f32, or f64 for sums that are
+  /// `sumType`: f32, or f64 for sums that are
   /// rounded to f32 once. `hasBF16Input`: every input is known to be exact in
   /// bf16, which dot products of pairs take where the weights are exact in it
   /// too.
@@ -48,11 +61,6 @@ public:
             Value input, Value weight, Value output, Value expert = {}) const;
 
 private:
-  FormatAttr format;
-  int64_t outputs;
-  int64_t columns;
-  int64_t groups;
-  bool rounded;
   FloatType sumType;
   bool isDot; // of pairs of bf16 values
 };

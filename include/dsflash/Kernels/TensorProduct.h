@@ -15,13 +15,11 @@
 namespace mlir::dsflash {
 
 /// Computes what MatrixProduct does in f32 where the inputs are exact in bf16.
-class TensorProduct {
+class TensorProduct : ProductShape {
 public:
   TensorProduct(WeightType weight, int64_t groups, bool rounded,
                 ConfigAttr config)
-      : format(weight.getFormat()), outputs(weight.getRows()),
-        columns(weight.getColumns()), groups(groups), rounded(rounded),
-        config(config) {}
+      : ProductShape(weight, groups, rounded), config(config) {}
 
   /// Whether there are tensor cores and every access of 16 bytes is aligned.
   bool isPossible() const;
@@ -36,11 +34,6 @@ public:
             Value input, Value weight, Value output, Value expert = {}) const;
 
 private:
-  FormatAttr format;
-  int64_t outputs;
-  int64_t columns;
-  int64_t groups;
-  bool rounded;
   ConfigAttr config;
 };
 

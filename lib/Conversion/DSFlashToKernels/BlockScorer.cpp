@@ -124,12 +124,8 @@ SmallVector<Value> BlockScorer::multiply(Value chunk, Value feature,
     Value head = b.min(b.add(first, h), last);
     Value q = b.loadVector(query, {b.add(b.mul(head, shape.dim), column)},
                            kVector, kVectorAlign);
-    for (int64_t f = 0; f < kVector; ++f)
-      for (int64_t k = 0; k < kThreadKeys; ++k) {
-        Value &sum = next[h * kThreadKeys + k];
-        sum = b.fma(vector::ExtractOp::create(b, q, f),
-                    vector::ExtractOp::create(b, keys[k], f), sum);
-      }
+    b.addProducts(q, keys,
+                  MutableArrayRef(next).slice(h * kThreadKeys, kThreadKeys));
   }
   return next;
 }

@@ -113,7 +113,8 @@ void mlir::dsflash::lowerOp(Lowering &l, EngramLookupOp op) {
           table.decode(b, entry,
                        viewRow(b, outs[0], row, b.mul(column, dim), dim));
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(dim)));
 }
 
 namespace {
@@ -159,10 +160,13 @@ void mlir::dsflash::lowerOp(Lowering &l, EngramGateOp op) {
               b.divf(b.divf(sums[0], getRoot(sums[1])), getRoot(sums[2]));
           float scale =
               static_cast<float>(1.0 / std::sqrt(static_cast<double>(d)));
-          b.store(getGate(b, b.mulf(dot, b.f32(scale))), outs[0],
-                  {row, stream});
+          b.onFirstThread([&] {
+            b.store(getGate(b, b.mulf(dot, b.f32(scale))), outs[0],
+                    {row, stream});
+          });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getStream())));
 }
 
 void mlir::dsflash::lowerOp(Lowering &l, EngramAddOp op) {
@@ -185,5 +189,6 @@ void mlir::dsflash::lowerOp(Lowering &l, EngramAddOp op) {
             }
           });
         });
-      }));
+      },
+      /*writesState=*/false, l.getRowBlock(op.getStream())));
 }

@@ -248,12 +248,15 @@ SmallVector<Value> Lowering::dispatch(StringRef name, Value grid,
 }
 
 BlockAttr Lowering::getRowBlock(Value tensor) const {
+  int64_t features = cast<ShapedType>(tensor.getType()).getShape().back();
+  return getRowBlock(ShapedType::isDynamic(features) ? 1 : features);
+}
+
+BlockAttr Lowering::getRowBlock(int64_t features) const {
   if (!config)
     return {};
   constexpr int64_t most = 256;
-  int64_t features = cast<ShapedType>(tensor.getType()).getShape().back();
-  int64_t vectors = ShapedType::isDynamic(features) ? 1 : features / maxLanes;
-  auto threads = std::clamp(int64_t(llvm::PowerOf2Ceil(vectors)),
+  auto threads = std::clamp(int64_t(llvm::PowerOf2Ceil(features / maxLanes)),
                             config.getThreads(), most);
   return BlockAttr::get(config.getContext(), threads,
                         KernelBuilder::getSumBytes(threads));

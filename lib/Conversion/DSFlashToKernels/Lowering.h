@@ -80,9 +80,10 @@ public:
   SmallVector<Value> dispatch(StringRef name, Value grid, ValueRange ins,
                               ValueRange outs, KernelBody body,
                               bool writesState = false, BlockAttr block = {});
-  /// The threads that share a row of a tensor; null on the host, where one
-  /// thread has it.
+  /// The threads that share a row of a tensor, or so many elements; null on the
+  /// host, where one thread has it.
   BlockAttr getRowBlock(Value tensor) const;
+  BlockAttr getRowBlock(int64_t features) const;
   /// Replaces the current operation.
   void replace(ValueRange results);
 

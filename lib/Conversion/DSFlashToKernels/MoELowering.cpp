@@ -148,57 +148,6 @@ void mlir::dsflash::lowerOp(Lowering &l, RouterOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Slots by expert
-//===----------------------------------------------------------------------===//
-
-void mlir::dsflash::lowerOp(Lowering &l, GroupByExpertOp op) {
-  int64_t experts = getFeatures(op.getOffsets()) - 1;
-  int64_t choices = getFeatures(op.getExperts());
-  Value n = l.rows(op.getExperts());
-  l.replace(l.dispatch(
-      "group_by_expert", l.index(1), op.getExperts(),
-      {l.empty(op.getOrder().getType(), n),
-       l.empty(op.getOffsets().getType(), n)},
-      [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
-          ValueRange outs) {
-        Value rowCount = memref::DimOp::create(b, ins[0], 0);
-        Value cursors = b.scratch({experts}, b.getI32Type());
-        auto forSlots = [&](function_ref<void(Value, Value, Value)> body) {
-          b.loop(b.index(0), rowCount, [&](Value row) {
-            b.loop(choices, [&](Value choice) {
-              body(row, choice, loadIndex(b, ins[0], {row, choice}));
-            });
-          });
-        };
-        auto postIncrement = [&](Value counter) {
-          Value old = b.load(cursors, {counter});
-          b.store(b.add(old, 1), cursors, {counter});
-          return old;
-        };
-
-        b.loop(experts,
-               [&](Value expert) { b.store(b.i32(0), cursors, {expert}); });
-        forSlots([&](Value, Value, Value expert) { postIncrement(expert); });
-        Value total = b.loop(
-            b.index(0), b.index(experts), 1, {b.i32(0)},
-            [&](Value expert, ArrayRef<Value> carried) -> SmallVector<Value> {
-              Value first = carried[0];
-              Value count = b.load(cursors, {expert});
-              b.store(first, outs[1], {expert});
-              b.store(first, cursors, {expert});
-              return {b.add(first, count)};
-            })[0];
-        b.store(total, outs[1], {b.index(experts)});
-        forSlots([&](Value row, Value choice, Value expert) {
-          Value place = b.toIndex(postIncrement(expert));
-          Value slot = b.add(b.mul(row, choices), choice);
-          b.store(b.toI32(slot), outs[0],
-                  {b.div(place, choices), b.rem(place, choices)});
-        });
-      }));
-}
-
-//===----------------------------------------------------------------------===//
 // Experts
 //===----------------------------------------------------------------------===//
 

@@ -84,10 +84,15 @@ mlir::dsflash::addDeviceEntry(func::FuncOp kernel,
                                   fields));
   entry->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   auto block = kernel->getAttrOfType<BlockAttr>(blockAttrName);
-  if (block)
+  if (block) {
     entry->setAttr(
         NVVM::NVVMDialect::getMaxntidAttrName(),
         b.getDenseI32ArrayAttr({static_cast<int32_t>(block.getThreads())}));
+    // Without it ptxas keeps registers back for blocks that shared memory has
+    // no room for, and spills.
+    entry->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                   b.getI32IntegerAttr(1));
+  }
   b.setInsertionPointToStart(entry.addEntryBlock(b));
   addLoop(b, entry, bool(block), [&](Value item) {
     SmallVector<Value> arguments{entry.getArgument(0), item,

@@ -14,7 +14,7 @@ func.func @quantized(%x: tensor<?x64xf32>, %w: !fp8) -> tensor<?x96xf32> {
   return %y : tensor<?x96xf32>
 }
 // CHECK-LABEL: func.func private @linear_96x64_e4m3(
-// CHECK-SAME:  dsflash.block = #dsflash.block<threads = 128, shared_bytes = 80384>
+// CHECK-SAME:  dsflash.block = #dsflash.block<threads = 128, shared_bytes = 80512>
 // CHECK:       call @tensor_product.e4m3.32x32(
 // Three stages of 64 rows of f32 and of 64 stored rows of weights.
 // CHECK-LABEL: func.func private @tensor_product.e4m3.32x32(
@@ -87,7 +87,7 @@ func.func @norm(%x: tensor<?x64xf32>, %w: !dsflash.weight<[1, 64], <bf16>>) -> t
 // CHECK:       %[[THREAD:.*]] = arith.index_cast %[[ID]]
 // CHECK:       %[[FIRST:.*]] = arith.muli %[[THREAD]], %c4
 // CHECK:       scf.for %{{.*}} = %[[FIRST]] to %c64{{.*}} step %c128
-// CHECK:       memref.view {{.*}} to memref<32xf64, 3>
+// CHECK:       memref.view {{.*}} to memref<1x32xf64, 3>
 // CHECK:       nvvm.barrier0
 
 // -----

@@ -18,7 +18,7 @@
 // CHECK:       llvm.mlir.global external @dsflash_shared() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
 // CHECK:       llvm.func @turn(
 // CHECK-SAME:  nvvm.kernel
-// CHECK-SAME:  nvvm.maxntid = array<i32: 64>
+// CHECK-SAME:  nvvm.maxntid = array<i32: 64>, nvvm.minctasm = 1 : i32
 // CHECK-NOT:   sreg.ntid
 // CHECK:       nvvm.read.ptx.sreg.ctaid.x
 // CHECK:       nvvm.read.ptx.sreg.nctaid.x
@@ -27,6 +27,7 @@
 // PTX: .extern .shared .align 128 .b8 dsflash_shared[];
 // PTX-SAME: .visible .entry turn(
 // PTX-SAME: .maxntid 64
+// PTX-SAME: .minnctapersm 1
 // PTX-SAME: bar.sync
 
 // A kernel for one architecture does not go to another (case 37), and none asks
