@@ -3,8 +3,6 @@
 #include "dsflash/Kernels/BlockAttention.h"
 #include "HeadLoader.h"
 #include "KeyLoader.h"
-#include "ProductOperands.h"
-#include "dsflash/Kernels/SharedFunction.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -19,19 +17,6 @@ using Cmp = arith::CmpIPredicate;
 /// the kernels behind the scores take at a time, at most.
 static constexpr int64_t kKeys = 32, kFeatures = KeyLoader::width,
                          kKeyStep = 64;
-
-SmallVector<Value *> AttentionKeys::list() {
-  SmallVector<Value *> all = {&kv,          &ringPayload,  &first,
-                              &windowCount, &callPosition, &callRow,
-                              &layerRow,    &slots,        &row};
-  if (ringScales)
-    all.push_back(&ringScales);
-  if (selection)
-    all.append({&globalPayload, &selection});
-  if (globalScales)
-    all.push_back(&globalScales);
-  return all;
-}
 
 //===----------------------------------------------------------------------===//
 // Sizes
@@ -126,34 +111,11 @@ BlockAttr BlockAttention::getValueBlock() const {
 // What scores and values share
 //===----------------------------------------------------------------------===//
 
-/// Emits a function's body for the keys and the other operands of a call.
-using KeysBody =
-    function_ref<void(KernelBuilder &, const AttentionKeys &, ValueRange)>;
-
-void BlockAttention::callFunction(KernelBuilder &b, const std::string &part,
-                                  AttentionKeys keys, ValueRange others,
-                                  KeysBody emitBody) const {
-  std::string name = "attention_" + part + "." + std::to_string(heads) + "x" +
-                     std::to_string(dim) + "." + describeProduct(ring);
-  if (global)
-    name += "." + describeProduct(global);
-  if (onTensorCores)
-    name += ".tensor";
-  SmallVector<Value> operands;
-  for (Value *operand : keys.list())
-    operands.push_back(*operand);
-  llvm::append_range(operands, others);
-  for (Value &operand : operands)
-    if (isa<MemRefType>(operand.getType()))
-      operand = forgetExtents(b, operand);
-  callShared(b, name, operands, [&](KernelBuilder &body, ValueRange arguments) {
-    AttentionKeys inside = keys;
-    SmallVector<Value *> list = inside.list();
-    for (auto [operand, argument] : llvm::zip(list, arguments))
-      *operand = argument;
-    emitBody(body, inside, arguments.drop_front(list.size()));
-    return SmallVector<Value>();
-  });
+/// Of the function of a kernel.
+std::string BlockAttention::getName(const std::string &part) const {
+  std::string name =
+      "attention_" + part + "." + describeAttention(heads, dim, ring, global);
+  return onTensorCores ? name + ".tensor" : name;
 }
 
 static Value roundUp(KernelBuilder &b, Value value, int64_t step) {
@@ -265,8 +227,8 @@ void BlockAttention::emitScores(KernelBuilder &b, const AttentionKeys &keys,
           }));
     });
   };
-  callFunction(b, "scores", keys, {item, b.index(pitch), query, scores, bounds},
-               emit);
+  keys.callFunction(b, getName("scores"),
+                    {item, b.index(pitch), query, scores, bounds}, emit);
 }
 
 //===----------------------------------------------------------------------===//
@@ -368,8 +330,8 @@ void BlockAttention::emitValues(KernelBuilder &b, const AttentionKeys &keys,
     });
   };
   // The number of keys that have a place is one of the function's own.
-  callFunction(
-      b, "values." + std::to_string(pitch), keys,
+  keys.callFunction(
+      b, getName("values." + std::to_string(pitch)),
       {item, b.index(pitch), probabilities, denominators, bounds, result},
       emit);
 }
