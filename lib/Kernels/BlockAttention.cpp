@@ -3,8 +3,6 @@
 #include "dsflash/Kernels/BlockAttention.h"
 #include "HeadLoader.h"
 #include "KeyLoader.h"
-#include "ProductOperands.h"
-#include "dsflash/Kernels/SharedFunction.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
@@ -20,19 +18,6 @@ static constexpr int64_t kKeys = BlockAttention::tileKeys,
                          kKeyStep = BlockAttention::keyStep;
 static_assert(BlockAttention::tileHeads == AttentionTile::heads &&
               kFeatures == KeyLoader::width);
-
-SmallVector<Value *> AttentionKeys::list() {
-  SmallVector<Value *> all = {&kv,          &ringPayload,  &first,
-                              &windowCount, &callPosition, &callRow,
-                              &layerRow,    &slots,        &row};
-  if (ringScales)
-    all.push_back(&ringScales);
-  if (selection)
-    all.append({&globalPayload, &selection});
-  if (globalScales)
-    all.push_back(&globalScales);
-  return all;
-}
 
 //===----------------------------------------------------------------------===//
 // Sizes
@@ -131,34 +116,11 @@ BlockAttr BlockAttention::getValueBlock() const {
 // What scores and values share
 //===----------------------------------------------------------------------===//
 
-/// Emits a function's body for the keys and the other operands of a call.
-using KeysBody =
-    function_ref<void(KernelBuilder &, const AttentionKeys &, ValueRange)>;
-
-void BlockAttention::callFunction(KernelBuilder &b, const std::string &part,
-                                  AttentionKeys keys, ValueRange others,
-                                  KeysBody emitBody) const {
-  std::string name = "attention_" + part + "." + std::to_string(heads) + "x" +
-                     std::to_string(dim) + "." + describeProduct(ring);
-  if (global)
-    name += "." + describeProduct(global);
-  if (onTensorCores)
-    name += ".tensor";
-  SmallVector<Value> operands;
-  for (Value *operand : keys.list())
-    operands.push_back(*operand);
-  llvm::append_range(operands, others);
-  for (Value &operand : operands)
-    if (isa<MemRefType>(operand.getType()))
-      operand = forgetExtents(b, operand);
-  callShared(b, name, operands, [&](KernelBuilder &body, ValueRange arguments) {
-    AttentionKeys inside = keys;
-    SmallVector<Value *> list = inside.list();
-    for (auto [operand, argument] : llvm::zip(list, arguments))
-      *operand = argument;
-    emitBody(body, inside, arguments.drop_front(list.size()));
-    return SmallVector<Value>();
-  });
+/// Of the function of a kernel.
+std::string BlockAttention::getName(const std::string &part) const {
+  std::string name =
+      "attention_" + part + "." + describeAttention(heads, dim, ring, global);
+  return onTensorCores ? name + ".tensor" : name;
 }
 
 static Value roundUp(KernelBuilder &b, Value value, int64_t step) {
@@ -270,8 +232,8 @@ void BlockAttention::emitScores(KernelBuilder &b, const AttentionKeys &keys,
           }));
     });
   };
-  callFunction(b, "scores", keys, {item, b.index(pitch), query, scores, bounds},
-               emit);
+  keys.callFunction(b, getName("scores"),
+                    {item, b.index(pitch), query, scores, bounds}, emit);
 }
 
 //===----------------------------------------------------------------------===//
@@ -373,8 +335,8 @@ void BlockAttention::emitValues(KernelBuilder &b, const AttentionKeys &keys,
     });
   };
   // The number of keys that have a place is one of the function's own.
-  callFunction(
-      b, "values." + std::to_string(pitch), keys,
+  keys.callFunction(
+      b, getName("values." + std::to_string(pitch)),
       {item, b.index(pitch), probabilities, denominators, bounds, result},
       emit);
 }

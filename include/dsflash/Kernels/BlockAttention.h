@@ -11,25 +11,9 @@
 #ifndef DSFLASH_KERNELS_BLOCKATTENTION_H
 #define DSFLASH_KERNELS_BLOCKATTENTION_H
 
-#include "dsflash/Kernels/KernelBuilder.h"
+#include "dsflash/Kernels/AttentionKeys.h"
 
 namespace mlir::dsflash {
-
-/// The keys of one row of a call: positions `first` and on, then the selected
-/// rows of the global KV.
-struct AttentionKeys {
-  Value kv;                      // [rows, dim] of the call
-  Value ringPayload, ringScales; // of the sequence; no scales for f32
-  Value first, windowCount;      // of the positions
-  Value callPosition, callRow;   // where the sequence begins in the call
-  Value layerRow, slots;         // of the ring
-  Value row;                     // of the call
-  // Null where there are none.
-  Value globalPayload, globalScales;
-  Value selection; // [rows, k]; below 0 there is none
-
-  SmallVector<Value *> list();
-};
 
 /// The scores [n, heads * pitch] of all keys, their bounds [n, 2] (the first
 /// selected column, the number of keys), from them probabilities like the
@@ -73,12 +57,7 @@ public:
 
 private:
   int64_t getHeadGroups() const;
-  void callFunction(
-      KernelBuilder &b, const std::string &part, AttentionKeys keys,
-      ValueRange others,
-      function_ref<void(KernelBuilder &, const AttentionKeys &, ValueRange)>
-          emitBody) const;
-
+  std::string getName(const std::string &part) const;
   struct Layout; // of a block's shared memory
   Layout getScoreLayout(int64_t stages) const;
   Layout getScoreLayout() const;

@@ -169,14 +169,15 @@ static std::string describe(ValueRange ins, ValueRange outs) {
 }
 
 /// Operations that agree in name, attributes (but the name of a rounding
-/// point), types and whether their input is bf16 have the same kernel.
-static std::string getKey(StringRef name, Operation *op, TypeRange types,
-                          bool hasBF16Input) {
-  NamedAttrList attributes(op->getAttrDictionary());
+/// point), types and which operands are bf16 have the same kernel.
+std::string Lowering::getKey(StringRef name, TypeRange types) const {
+  NamedAttrList attributes(current->getAttrDictionary());
   attributes.erase("point");
   std::string key;
   llvm::raw_string_ostream stream(key);
-  stream << name << attributes.getDictionary(op->getContext()) << hasBF16Input;
+  stream << name << attributes.getDictionary(current->getContext());
+  for (unsigned i = 0; i < current->getNumOperands(); ++i)
+    stream << hasBF16Input(i);
   llvm::interleaveComma(types, stream);
   return key;
 }
@@ -188,8 +189,7 @@ func::FuncOp Lowering::getKernel(StringRef name, ValueRange ins,
   for (ValueRange operands : {ins, outs})
     for (Value operand : operands)
       types.push_back(getArgumentType(operand.getType()));
-  func::FuncOp &kernel = kernels[getKey(
-      name, current, TypeRange(types).drop_front(2), hasBF16Input())];
+  func::FuncOp &kernel = kernels[getKey(name, TypeRange(types).drop_front(2))];
   if (kernel)
     return kernel;
 

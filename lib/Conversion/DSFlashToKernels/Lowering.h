@@ -88,6 +88,7 @@ public:
   void replace(ValueRange results);
 
 private:
+  std::string getKey(StringRef name, TypeRange types) const;
   func::FuncOp getKernel(StringRef name, ValueRange ins, ValueRange outs,
                          KernelBody body, BlockAttr block);
   func::FuncOp makeKernel(StringRef base, FunctionType type, int64_t inCount,

@@ -50,12 +50,16 @@ func.func @window(%q: tensor<?x256xf32>, %kv: tensor<?x64xf32>, %window: !window
     -> (tensor<?x256xf32>, !window)
   return %0#0, %0#1 : tensor<?x256xf32>, !window
 }
-// All scratch is of fixed size.
 // CHECK: func.func private @csa2_1x4_f32
-// CHECK-DAG: memref.alloca() {{.*}} : memref<16x64xf32>
-// CHECK-DAG: memref.alloca() {{.*}} : memref<4x16xf32>
 // CHECK: dsflash.state_data payload {{.*}} -> memref<39x64xi8>
 // CHECK: dsflash.state_data scale {{.*}} -> memref<39x2xi8>
+// CHECK: call @attention_rounded.4x64.e4m3.1x32(
+// All scratch is of fixed size. Inputs that no rounding point made are
+// multiplied as f32.
+// CHECK: func.func private @attention_rounded.4x64.e4m3.1x32(
+// CHECK-DAG: memref.alloca() {{.*}} : memref<16x64xf32>
+// CHECK-DAG: memref.alloca() {{.*}} : memref<4x16xf32>
+// CHECK-NOT: dsflash.dot_bf16
 // CHECK: func.func private @append_window
 // CHECK: arith.constant 13 : index
 // CHECK: arith.cmpi sle
@@ -106,13 +110,52 @@ func.func @selected(%q: tensor<?x3072xf32>, %kv: tensor<?x64xf32>, %window: !win
   return %0#0 : tensor<?x3072xf32>
 }
 // CHECK: func.func private @csa2_1x48_f32
-// CHECK: memref.alloca() {{.*}} : memref<32x16xf32>
-// CHECK: scf.for %[[ITEM:.*]] = %{{.*}} to %[[END:.*]] step %c4
-// CHECK: %[[LEFT:.*]] = arith.subi %[[END]], %[[ITEM]]
-// CHECK: arith.minsi %[[LEFT]], %c4
 // CHECK: dsflash.state_data payload {{.*}} -> memref<39x64xf32>
 // CHECK: dsflash.state_data payload {{.*}} -> memref<128x32xi8>
 // CHECK: dsflash.state_data scale {{.*}} -> memref<128x4xi8>
+// CHECK: scf.for %[[ITEM:.*]] = %{{.*}} to %[[END:.*]] step %c4
+// CHECK: %[[LEFT:.*]] = arith.subi %[[END]], %[[ITEM]]
+// CHECK: arith.minsi %[[LEFT]], %c4
+// CHECK: call @attention.32x64.f32.e2m1.1x16(
+// CHECK: func.func private @attention.32x64.f32.e2m1.1x16(
+// CHECK: memref.alloca() {{.*}} : memref<32x16xf32>
+
+// -----
+
+!window = !dsflash.window<layers = 3, slots = 13, dim = 64, <e4m3, e8m0, [1, 32]>>
+!global = !dsflash.global_kv<rows = 128, dim = 64, ratio = 2, <e2m1, e4m3, [1, 16]>>
+!sink = !dsflash.weight<[1, 4], <f32>>
+
+// Behind rounding points, bf16 values are multiplied in pairs: of features,
+// with the scores of all 8 + 6 keys in memory, then of keys, the first one in
+// the low half of a word.
+// CHECK-LABEL: func.func @pairs
+func.func @pairs(%q: tensor<?x256xf32>, %kv: tensor<?x64xf32>, %window: !window, %layer: index, %sink: !sink,
+                 %sequence: tensor<?xi32>, %position: tensor<?xi32>, %extents: tensor<?x2xi32>,
+                 %global: !global, %selection: tensor<?x6xi32>) -> tensor<?x256xf32> {
+  %query = dsflash.round %q {point = "q"} : tensor<?x256xf32>
+  %rows = dsflash.round %kv {point = "kv"} : tensor<?x64xf32>
+  %0:2 = dsflash.csa2 <full> %query, %rows window %window[%layer] sink %sink
+    rows(%sequence, %position, %extents) global %global selection %selection
+    {heads = 4 : i64, sliding_window = 8 : i64, round_probabilities}
+    : (tensor<?x256xf32>, tensor<?x64xf32>, !window, index, !sink, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>,
+       !global, tensor<?x6xi32>) -> (tensor<?x256xf32>, !window)
+  return %0#0 : tensor<?x256xf32>
+}
+// CHECK: func.func private @attention_pairs.14.4x64.e4m3.1x32.e2m1.1x16(
+// CHECK-DAG: memref.alloca() {{.*}} : memref<4x16xf32>
+// CHECK-DAG: memref.alloca() {{.*}} : memref<4x16xbf16>
+// CHECK: dsflash.dot_bf16 {{.*}} : vector<32xbf16>, vector<16xf32>
+// CHECK: %[[P:.*]] = math.exp
+// CHECK: %[[BITS:.*]] = arith.select
+// CHECK: %[[ROUNDED:.*]] = vector.bitcast %[[BITS]]
+// CHECK: dsflash.narrow_bf16 %[[ROUNDED]]
+// CHECK: arith.addf %{{.*}}, %[[P]]
+// CHECK: %[[SIXTEEN:.*]] = arith.constant dense<16> : vector<16xi32>
+// CHECK: %[[FIRST:.*]] = arith.shrui %{{.*}}, %[[SIXTEEN]]
+// CHECK: %[[BOTH:.*]] = arith.ori %[[FIRST]]
+// CHECK: vector.bitcast %[[BOTH]] : vector<16xi32> to vector<32xbf16>
+// CHECK: dsflash.dot_bf16 {{.*}} : vector<32xbf16>, vector<16xf32>
 
 // -----
 
