@@ -78,19 +78,17 @@ Status RandomSequence::read(int64_t count, Prefill prefill) {
 Status RandomSequence::read(const std::vector<int32_t> &ids, Prefill prefill) {
   for (size_t next = 0; next < ids.size();) {
     size_t end = std::min(ids.size(), next + size_t(kChunk));
-    Status status = prefill == Prefill::Full
-                        ? forward({&ids[next], &ids[end]}, end == ids.size())
-                        : runner.prompt({{&sessions.front(), &ids[next],
-                                          int64_t(end - next)}},
-                                        prefill);
+    Status status =
+        prefill == Prefill::Full
+            ? forward({&ids[next], &ids[end]}, end == ids.size())
+            : runner.prompt({{&sessions.front(), &ids[next],
+                              int64_t(end - next), end == ids.size()}},
+                            prefill);
     if (!status)
       return status;
     next = end;
   }
-  if (prefill == Prefill::Full || ids.empty())
-    return {};
-  Status status = runner.tail({&sessions.front()}, prefill);
-  return status ? checkOutputs() : status;
+  return prefill == Prefill::Full || ids.empty() ? Status() : checkOutputs();
 }
 
 Status RandomSequence::pretend(int64_t count) {

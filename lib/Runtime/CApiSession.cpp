@@ -36,9 +36,9 @@ dsf_status dsf_session::feed(const int32_t *ids, int64_t count, bool more) {
 
 Status dsf_session::compute(bool more) {
   size_t ready = waiting.size() - (more ? 1 : 0);
-  const Session::Boundary &boundary = state.session.boundary();
   // A single token is a decode step, unless the tail of a prompt is due.
-  bool phases = runner->hasPhases() && (more || ready > 1 || boundary.rows > 0);
+  bool phases = runner->hasPhases() &&
+                (more || ready > 1 || state.session.boundary().rows > 0);
   for (size_t done = 0; done < ready;) {
     size_t count = std::min(ready - done, kChunk);
     bool last = done + count == ready;
@@ -46,19 +46,14 @@ Status dsf_session::compute(bool more) {
                         int64_t(last && !more)};
     Status status = phases ? runner->prompt({input}, Prefill::Exact)
                            : runner->forward({input});
-    if (status && !phases)
-      status = showToDrafts(int64_t(count));
+    if (status && drafts > 0)
+      status = runner->draftContext({runner->featureRows(0)});
     if (!status)
       return status;
     done += count;
   }
   waiting.erase(waiting.begin(), waiting.begin() + int64_t(ready));
-  if (!phases || more)
-    return Status();
-  int64_t seen = std::min(boundary.rows, model->module().sliding_window);
-  if (Status status = runner->tail({&state.session}, Prefill::Exact); !status)
-    return status;
-  return showToDrafts(seen);
+  return Status();
 }
 
 dsf_status dsf_session::generate(std::vector<int32_t> &ids) {

@@ -60,9 +60,6 @@ private:
   static constexpr size_t kChunk = 512;
   /// Computes all waiting tokens, or all but the last.
   dsflash::Status compute(bool more);
-  dsflash::Status showToDrafts(int64_t positions) {
-    return drafts > 0 ? runner->draftContext({positions}) : dsflash::Status();
-  }
   dsflash::Status decode();
 
   bool schedulesDrafts;

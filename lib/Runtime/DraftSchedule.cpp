@@ -3,6 +3,8 @@
 #include "dsflash/Runtime/DraftSchedule.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 using namespace dsflash;
 
@@ -10,24 +12,42 @@ using namespace dsflash;
 static constexpr int64_t kFirstSteps = 3;
 /// Steps after which a kind that was not seen is measured again.
 static constexpr int64_t kRefresh = 64;
+/// What a verification counts one step later: some eight steps are remembered.
+static constexpr double kTrustDecay = 0.875;
 
-int64_t dsflash::verifiedLength(const std::vector<float> &confidences,
-                                const StepCosts &costs) {
-  double survival = 1, tokens = 1;
-  for (size_t drafts = 0; drafts < confidences.size(); ++drafts) {
-    survival *= confidences[drafts];
-    double seconds = costs.draft + costs.verify(int64_t(drafts));
-    // Survival only falls and every row costs the same: the first draft that
-    // lowers the rate is behind its maximum.
-    if (survival * seconds <= tokens * costs.extraRow)
-      return int64_t(drafts);
-    tokens += survival;
-  }
-  return int64_t(confidences.size());
+std::vector<double> dsflash::survivals(const std::vector<float> &confidences) {
+  std::vector<double> products(confidences.begin(), confidences.end());
+  std::partial_sum(products.begin(), products.end(), products.begin(),
+                   std::multiplies<>());
+  return products;
 }
 
-bool dsflash::isWorthDrafting(int64_t width, const StepCosts &costs) {
-  return double(width + 1) * costs.row > costs.draft + costs.verify(width);
+int64_t dsflash::verifiedLength(const std::vector<float> &confidences,
+                                const StepCosts &costs, double trust) {
+  double tokens = 1;
+  int64_t drafts = 0;
+  for (double survival : survivals(confidences)) {
+    double gain = std::min(trust * survival, 1.0);
+    double seconds = costs.draft + costs.verify(drafts);
+    // Survival only falls and every row costs the same: the first draft that
+    // lowers the rate is behind its maximum.
+    if (gain * seconds <= tokens * costs.extraRow)
+      return drafts;
+    tokens += gain;
+    ++drafts;
+  }
+  return drafts;
+}
+
+bool dsflash::isWorthDrafting(int64_t width, const StepCosts &costs,
+                              double trust) {
+  double gain = std::min(trust, 1.0) * double(width);
+  return (1 + gain) * costs.row > costs.draft + costs.verify(width);
+}
+
+void DraftTrust::add(double promised, int64_t accepted) {
+  expected = kTrustDecay * expected + promised;
+  stood = kTrustDecay * stood + double(accepted);
 }
 
 void RunningMedian::add(double value) {
@@ -43,8 +63,11 @@ double RunningMedian::value() const {
 }
 
 DraftSchedule::Step DraftSchedule::next(int64_t count) {
-  if (count != sequences)
+  if (count != sequences) {
+    DraftTrust kept = trust;
     *this = DraftSchedule(width);
+    trust = kept;
+  }
   sequences = count;
   ++sincePlain;
   ++sinceDrafts;
@@ -56,7 +79,8 @@ DraftSchedule::Step DraftSchedule::next(int64_t count) {
     return Step::Plain;
   if (sinceDrafts > kRefresh)
     return Step::Whole;
-  return isWorthDrafting(width, costs()) ? Step::Scheduled : Step::Plain;
+  return isWorthDrafting(width, costs(), trust.value()) ? Step::Scheduled
+                                                        : Step::Plain;
 }
 
 void DraftSchedule::record(int64_t drafts, double draftSeconds,

@@ -93,7 +93,8 @@ bool DraftingLoop::canDraft(const Session &session) const {
 }
 
 Status DraftingLoop::step(const std::vector<DecodeState *> &states,
-                          const std::vector<SequenceInput> &prompts) {
+                          const std::vector<SequenceInput> &prompts,
+                          Prefill prefill) {
   if (states.empty() && prompts.empty())
     return Status();
   TimelineScope span(states.empty() ? nullptr : runner.timeline(), "step",
@@ -105,7 +106,7 @@ Status DraftingLoop::step(const std::vector<DecodeState *> &states,
   if (Status status = propose(states, kind); !status)
     return status;
   double drafted = isMeasured ? clock() : 0;
-  if (Status status = verify(states, prompts); !status)
+  if (Status status = verify(states, prompts, prefill); !status)
     return status;
   if (isMeasured) {
     int64_t drafts = 0;
@@ -154,15 +155,20 @@ Status DraftingLoop::propose(const std::vector<DecodeState *> &states,
   for (size_t block = 0; block < drafting.size(); ++block) {
     Drafts &drawn = (*drafts)[block];
     if (kind == Kind::Scheduled)
-      drawn.tokens.resize(
-          size_t(verifiedLength(drawn.confidences, schedule.costs())));
-    proposals[drafting[block]].tokens = std::move(drawn.tokens);
+      drawn.tokens.resize(size_t(schedule.length(drawn.confidences)));
+    drawn.confidences.resize(drawn.tokens.size());
+    Proposal &proposal = proposals[drafting[block]];
+    proposal.promised = 0;
+    for (double survival : survivals(drawn.confidences))
+      proposal.promised += survival;
+    proposal.tokens = std::move(drawn.tokens);
   }
   return Status();
 }
 
 Status DraftingLoop::verify(const std::vector<DecodeState *> &states,
-                            const std::vector<SequenceInput> &prompts) {
+                            const std::vector<SequenceInput> &prompts,
+                            Prefill prefill) {
   rows.clear();
   for (size_t i = 0; i < states.size(); ++i) {
     rows.push_back(states[i]->last);
@@ -179,14 +185,17 @@ Status DraftingLoop::verify(const std::vector<DecodeState *> &states,
   inputs.insert(inputs.end(), prompts.begin(), prompts.end());
   TimelineScope span(states.empty() ? nullptr : runner.timeline(), "verify",
                      "rows", int64_t(rows.size()));
-  if (Status status = runner.forward(inputs); !status)
+  bool inPhases = prefill != Prefill::Full && !prompts.empty();
+  if (Status status =
+          inPhases ? runner.prompt(inputs, prefill) : runner.forward(inputs);
+      !status)
     return status;
 
   std::vector<int64_t> kept;
   if (Status status = acceptAll(states, kept); !status)
     return status;
-  for (const SequenceInput &prompt : prompts)
-    kept.push_back(prompt.count);
+  for (size_t i = states.size(); i < inputs.size(); ++i)
+    kept.push_back(runner.featureRows(i));
   return width > 0 ? runner.draftContext(kept) : Status();
 }
 
@@ -212,6 +221,8 @@ Status DraftingLoop::acceptAll(const std::vector<DecodeState *> &states,
     total.gained += kept.back();
     if (width > 0)
       ++total.accepted[state.gained.size() - 1];
+    if (!proposals[i].tokens.empty())
+      schedule.recordAccepted(proposals[i].promised, kept.back() - 1);
   }
   return Status();
 }

@@ -25,7 +25,7 @@ constexpr TensorRow kTensors[kTensorCount] = {
     {"extents", DSF_I32},  {"lookback", DSF_I32},   {"outputs", DSF_I32},
     {"previous", DSF_I32}, {"logits", DSF_F32},     {"features", DSF_F32},
     {"hidden", DSF_F32},   {"confidence", DSF_F32}, {"engram_rows", DSF_I64},
-    {"stream", DSF_F32},   {"pre", DSF_F32}};
+    {"stream", DSF_F32},   {"pre", DSF_F32},        {"wanted", DSF_I32}};
 
 /// Row size that a tensor must have, or 0 if it is the model's choice.
 int64_t expectedWidth(Tensor tensor, const dsf_module &module) {

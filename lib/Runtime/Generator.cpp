@@ -154,12 +154,7 @@ Status Generator::advance(const std::vector<Sequence *> &reading, int64_t limit,
     span.emplace(runner.timeline(), "prompt chunk", "sequences",
                  int64_t(chunks.size()));
   runner.setObserver(chunks.empty() ? nullptr : trace);
-  if (readsInPhases()) {
-    if (Status status = readInPhases(reading, chunks); !status)
-      return status;
-    chunks.clear();
-  }
-  if (Status status = loop->step(states, chunks); !status)
+  if (Status status = loop->step(states, chunks, prefill()); !status)
     return status;
   std::vector<int64_t> counts;
   for (size_t i = 0; i < chunks.size(); ++i) {

@@ -52,46 +52,12 @@ Generator::nextChunks(const std::vector<Sequence *> &batch,
     const std::vector<int32_t> &prompt = sequence->result.promptTokens;
     int64_t left = int64_t(prompt.size()) - sequence->promptRead;
     int64_t count = std::min({left, limit, options.chunk});
-    int64_t outputs = options.keepLogits ? count : count == left;
+    bool all = options.keepLogits && prefill() == Prefill::Full;
+    int64_t outputs = all ? count : count == left;
     inputs.push_back({&sequence->state.session,
                       prompt.data() + sequence->promptRead, count, outputs});
   }
   return inputs;
-}
-
-Status Generator::readInPhases(const std::vector<Sequence *> &batch,
-                               const std::vector<SequenceInput> &inputs) {
-  if (inputs.empty())
-    return Status();
-  if (Status status = runner.prompt(inputs, options.prefill); !status)
-    return status;
-  std::vector<Sequence *> whole;
-  std::vector<Session *> sessions;
-  std::vector<int64_t> counts;
-  for (size_t i = 0; i < batch.size(); ++i) {
-    Sequence &sequence = *batch[i];
-    int64_t read = sequence.promptRead + inputs[i].count;
-    if (read < int64_t(sequence.result.promptTokens.size())) {
-      sequence.promptRead = read;
-      continue;
-    }
-    whole.push_back(&sequence);
-    sessions.push_back(&sequence.state.session);
-    counts.push_back(std::min(sessions.back()->boundary().rows,
-                              runner.model().module().sliding_window));
-  }
-  if (Status status = runner.tail(sessions, options.prefill); !status)
-    return status;
-  if (options.draftWidth > 0)
-    if (Status status = runner.draftContext(counts); !status)
-      return status;
-  for (size_t i = 0; i < whole.size(); ++i) {
-    int64_t left =
-        int64_t(whole[i]->result.promptTokens.size()) - whole[i]->promptRead;
-    if (Status status = finishChunk(*whole[i], i, left, /*outputs=*/1); !status)
-      return status;
-  }
-  return Status();
 }
 
 Status Generator::finishChunk(Sequence &sequence, size_t input, int64_t count,

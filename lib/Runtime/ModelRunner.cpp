@@ -81,12 +81,16 @@ void ModelRunner::addLookback(const Session &session, int64_t firstPosition) {
   }
 }
 
-void ModelRunner::startRows(const std::vector<SequenceInput> &inputs) {
+void ModelRunner::clearRows() {
   rows.clear();
   tokenIds.clear();
   lookback.clear();
   outputRows.clear();
-  firstOutput.clear();
+}
+
+void ModelRunner::startRows(const std::vector<SequenceInput> &inputs) {
+  clearRows();
+  results.clear();
   for (const SequenceInput &input : inputs) {
     rows.add(*input.session, input.session->length(), input.count);
     tokenIds.insert(tokenIds.end(), input.tokens, input.tokens + input.count);
@@ -131,15 +135,21 @@ Status ModelRunner::run(Entry entry, RowTable &table, int64_t outputs,
   return engram && !engram->status() ? engram->status() : status;
 }
 
-TensorBuffers ModelRunner::outputBuffers() {
-  outputLogits.resize(outputRows.size() * size_t(vocab()));
-  features.resize(size_t(rows.rows() * exec->rowElements(Tensor::Features)));
+void ModelRunner::resizeResults(int64_t rowCount, int64_t outputCount) {
+  outputLogits.resize(size_t(outputCount * vocab()));
+  features.resize(size_t(rowCount * exec->rowElements(Tensor::Features)));
+}
+
+TensorBuffers ModelRunner::outputBuffers(int64_t firstRow,
+                                         int64_t firstOutput) {
   TensorBuffers buffers{};
   setBuffer(buffers, Tensor::Tokens, tokenIds.data());
   setBuffer(buffers, Tensor::Lookback, lookback.data());
   setBuffer(buffers, Tensor::Outputs, outputRows.data());
-  setBuffer(buffers, Tensor::Logits, outputLogits.data());
-  setBuffer(buffers, Tensor::Features, features.data());
+  setBuffer(buffers, Tensor::Logits,
+            outputLogits.data() + firstOutput * vocab());
+  setBuffer(buffers, Tensor::Features,
+            features.data() + firstRow * exec->rowElements(Tensor::Features));
   return buffers;
 }
 
@@ -157,14 +167,17 @@ Status ModelRunner::forward(const std::vector<SequenceInput> &inputs) {
   for (const SequenceInput &input : inputs) {
     assert(input.outputs <= input.count && "an output is a row");
     end += input.count;
-    firstOutput.push_back(int64_t(outputRows.size()));
+    results.push_back({input.session->length() + input.count, end,
+                       int64_t(outputRows.size()), input.count, input.session});
     for (int64_t i = end - input.outputs; i < end; ++i)
       outputRows.push_back(int32_t(i));
   }
   if (rows.rows() == 0)
     return Status();
-  if (Status status = run(Entry::Forward, rows, int64_t(outputRows.size()),
-                          outputBuffers(), probes);
+  auto outputs = int64_t(outputRows.size());
+  resizeResults(rows.rows(), outputs);
+  if (Status status =
+          run(Entry::Forward, rows, outputs, outputBuffers(0, 0), probes);
       !status)
     return status;
   if (probes)
@@ -180,12 +193,12 @@ Status ModelRunner::replay(Session &session) {
   if (count == 0)
     return Status();
   int64_t first = session.length() - count;
-  rows.clear();
+  clearRows();
   rows.add(session, first, count);
   tokenIds.assign(session.tokens().begin() + first, session.tokens().end());
-  lookback.clear();
   addLookback(session, first);
-  features.resize(size_t(count * exec->rowElements(Tensor::Features)));
+  results = {{session.length(), count, 0, count, &session}};
+  resizeResults(count, 0);
   TensorBuffers buffers{};
   setBuffer(buffers, Tensor::Tokens, tokenIds.data());
   setBuffer(buffers, Tensor::Lookback, lookback.data());
@@ -223,12 +236,13 @@ Status ModelRunner::prompt(const std::vector<SequenceInput> &inputs,
   if (Status status = run(Entry::Prompt, rows, 0, buffers); !status)
     return status;
 
-  int64_t limit = exec->lastRows(
+  int64_t behindOne = exec->lastRows(
       prefill == Prefill::Bounded ? Entry::BoundedTail : Entry::Tail);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const SequenceInput &input = inputs[i];
     Session::Boundary &boundary = input.session->boundary();
     int64_t first = rows.extents[2 * i];
+    int64_t limit = behindOne + std::max<int64_t>(input.outputs, 1) - 1;
     keepLast(boundary.stream, stream.data() + first * streamWidth, input.count,
              streamWidth, limit);
     keepLast(boundary.pre, pre.data() + first * preWidth, input.count, preWidth,
@@ -236,55 +250,83 @@ Status ModelRunner::prompt(const std::vector<SequenceInput> &inputs,
     boundary.rows = std::min(boundary.rows + input.count, limit);
     input.session->append(input.tokens, input.count);
   }
-  return Status();
+  return tail(inputs, prefill);
 }
 
-Status ModelRunner::tail(const std::vector<Session *> &sessions,
-                         Prefill prefill) {
-  rows.clear();
-  tokenIds.clear();
-  lookback.clear();
-  outputRows.clear();
-  firstOutput.clear();
-  stream.clear();
-  pre.clear();
-  for (Session *session : sessions) {
-    const Session::Boundary &boundary = session->boundary();
-    int64_t first = session->length() - boundary.rows;
-    rows.add(*session, first, boundary.rows);
-    tokenIds.insert(tokenIds.end(), session->tokens().begin() + first,
-                    session->tokens().end());
-    addLookback(*session, first);
-    stream.insert(stream.end(), boundary.stream.begin(), boundary.stream.end());
-    pre.insert(pre.end(), boundary.pre.begin(), boundary.pre.end());
-    firstOutput.push_back(int64_t(outputRows.size()));
-    outputRows.push_back(int32_t(outputRows.size()));
-  }
-  if (rows.rows() == 0)
-    return Status();
-  TensorBuffers buffers = outputBuffers();
-  setBuffer(buffers, Tensor::Stream, stream.data());
-  setBuffer(buffers, Tensor::Pre, pre.data());
+Entry ModelRunner::tailOf(const SequenceInput &input, Prefill prefill) const {
   // Less than a window behind earlier positions: those are in the rings.
-  int64_t window = exec->lastRows(Entry::BoundedTail);
+  int64_t waiting = input.session->boundary().rows;
   bool bounded =
       prefill == Prefill::Bounded &&
-      std::all_of(sessions.begin(), sessions.end(),
-                  [&](const Session *session) {
-                    int64_t waiting = session->boundary().rows;
-                    return waiting >= window || waiting == session->length();
-                  });
-  Entry entry = bounded ? Entry::BoundedTail : Entry::Tail;
-  if (Status status = run(entry, rows, int64_t(outputRows.size()), buffers);
-      !status)
-    return status;
-  for (Session *session : sessions)
-    session->boundary() = {};
+      (waiting == input.session->length() ||
+       waiting >= exec->lastRows(Entry::BoundedTail) + input.outputs - 1);
+  return bounded ? Entry::BoundedTail : Entry::Tail;
+}
+
+void ModelRunner::startTail(const std::vector<SequenceInput> &inputs,
+                            Entry entry, Prefill prefill, int64_t firstRow,
+                            int64_t firstOutput) {
+  clearRows();
+  wanted.clear();
+  stream.clear();
+  pre.clear();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const SequenceInput &input = inputs[i];
+    if (input.outputs == 0 || tailOf(input, prefill) != entry)
+      continue;
+    Session &session = *input.session;
+    const Session::Boundary &boundary = session.boundary();
+    int64_t first = session.length() - boundary.rows;
+    rows.add(session, first, boundary.rows);
+    tokenIds.insert(tokenIds.end(), session.tokens().begin() + first,
+                    session.tokens().end());
+    addLookback(session, first);
+    stream.insert(stream.end(), boundary.stream.begin(), boundary.stream.end());
+    pre.insert(pre.end(), boundary.pre.begin(), boundary.pre.end());
+    auto outputs = int64_t(outputRows.size());
+    results[i] = {session.length(), firstRow + rows.rows(),
+                  firstOutput + outputs,
+                  std::min(boundary.rows, compiled.module().sliding_window +
+                                              input.outputs - 1),
+                  &session};
+    wanted.push_back(int32_t(input.outputs));
+    for (int64_t output = 0; output < input.outputs; ++output)
+      outputRows.push_back(int32_t(outputs + output));
+  }
+}
+
+Status ModelRunner::tail(const std::vector<SequenceInput> &inputs,
+                         Prefill prefill) {
+  results.assign(inputs.size(), {});
+  int64_t rowCount = 0, outputCount = 0;
+  for (const SequenceInput &input : inputs)
+    if (input.outputs > 0) {
+      rowCount += input.session->boundary().rows;
+      outputCount += input.outputs;
+    }
+  resizeResults(rowCount, outputCount);
+  int64_t doneRows = 0, doneOutputs = 0;
+  for (Entry entry : {Entry::Tail, Entry::BoundedTail}) {
+    startTail(inputs, entry, prefill, doneRows, doneOutputs);
+    if (rows.rows() == 0)
+      continue;
+    TensorBuffers buffers = outputBuffers(doneRows, doneOutputs);
+    setBuffer(buffers, Tensor::Stream, stream.data());
+    setBuffer(buffers, Tensor::Pre, pre.data());
+    setBuffer(buffers, Tensor::Wanted, wanted.data());
+    auto outputs = int64_t(outputRows.size());
+    if (Status status = run(entry, rows, outputs, buffers); !status)
+      return status;
+    doneRows += rows.rows();
+    doneOutputs += outputs;
+    for (Session *session : rows.sessions)
+      session->boundary() = {};
+  }
   return Status();
 }
 
 const float *ModelRunner::logits(size_t input, int64_t output) const {
-  return outputLogits.data() + (firstOutput[input] + output) * vocab();
+  return outputLogits.data() + (results[input].firstOutput + output) * vocab();
 }
 
 Status ModelRunner::draftContext(const std::vector<int64_t> &accepted) {
@@ -292,11 +334,12 @@ Status ModelRunner::draftContext(const std::vector<int64_t> &accepted) {
   contextRows.clear();
   contextFeatures.clear();
   for (size_t i = 0; i < accepted.size(); ++i) {
-    Session &session = *rows.sessions[i];
-    int64_t position = session.length() - accepted[i];
-    contextRows.add(session, position, accepted[i]);
-    int64_t start = rows.extents[2 * i];
-    int64_t row = start + position - rows.position[size_t(start)];
+    if (accepted[i] == 0)
+      continue;
+    const InputResults &result = results[i];
+    int64_t position = result.session->length() - accepted[i];
+    contextRows.add(*result.session, position, accepted[i]);
+    int64_t row = result.endRow - (result.length - position);
     auto first = features.begin() + row * width;
     contextFeatures.insert(contextFeatures.end(), first,
                            first + accepted[i] * width);

@@ -22,16 +22,19 @@ namespace {
 /// Row tables of a call, and where rows of the whole call went.
 struct RowTables {
   Value sequence, position, extents;
+  /// Of each sequence, how many of its last rows have outputs.
+  Value wanted;
 
   LastRowsOp takeLast(OpBuilder &b, Location loc, int64_t count,
                       int64_t skip = 0) const {
     return LastRowsOp::create(b, loc,
                               TypeRange{sequence.getType(), sequence.getType(),
                                         position.getType(), extents.getType()},
-                              sequence, position, extents, count, skip);
+                              sequence, position, extents, wanted, count, skip);
   }
   static RowTables of(LastRowsOp op) {
-    return {op.getSequenceAfter(), op.getPositionAfter(), op.getExtentsAfter()};
+    return {op.getSequenceAfter(), op.getPositionAfter(), op.getExtentsAfter(),
+            op.getWanted()};
   }
 };
 
@@ -41,17 +44,17 @@ public:
   Narrower(CEDFunction &parts, LayerVariants &variants, bool bounded)
       : parts(parts), variants(variants), bounded(bounded),
         whole{parts.getArgument("sequence"), parts.getArgument("position"),
-              parts.getArgument("extents")},
+              parts.getArgument("extents"), parts.getArgument("wanted")},
         tables(whole) {}
 
   /// Runs over the decoder; its results are rows of the last level.
   void run(int64_t window);
-  /// Rows of a sequence from which all can be computed.
+  /// Rows of a sequence from which its last one can be computed.
   int64_t getFirstRows() const { return firstRows; }
 
 private:
   void runLayer(LayerOp layer, int64_t after);
-  /// From here on there are only the last `count` rows.
+  /// From here on there are only the `count` rows up to each wanted one.
   void narrow(OpBuilder &b, Location loc, int64_t count);
   /// The rows of a value that the current level has.
   Value atLevel(OpBuilder &b, Value value);
@@ -63,7 +66,7 @@ private:
   bool bounded;
   RowTables whole, tables;
   int64_t firstRows = 0, level = 0;
-  int64_t levelRows = 0;          // of a sequence
+  int64_t levelRows = 0;          // of a sequence with one wanted row
   SmallVector<Value> rowsOfLevel; // of the level before, by level - 1
   DenseMap<Value, std::pair<int64_t, Value>> current; // level, rows
 };
@@ -224,6 +227,8 @@ struct DeriveTail : dsflash::impl::DeriveTailPassBase<DeriveTail> {
       return failure();
     func::FuncOp function = parts.function;
     cutEncoder(parts);
+    addArgument(function, parts.getArgument("position").getType(), "wanted",
+                "sequences");
     LayerVariants variants(getOperation(), bounded);
     Narrower narrower(parts, variants, bounded);
     narrower.run(*window);
@@ -246,16 +251,22 @@ struct DeriveTail : dsflash::impl::DeriveTailPassBase<DeriveTail> {
     return success();
   }
 
+  static Value addArgument(func::FuncOp function, Type type, StringRef name,
+                           StringRef dim) {
+    unsigned number = function.getNumArguments();
+    (void)function.insertArgument(
+        number, type, getEntryAttrs(function.getContext(), name, dim),
+        function.getLoc());
+    return function.getArgument(number);
+  }
+
   /// The encoder's rows are arguments, states are what they were before it.
   void cutEncoder(CEDFunction &parts) {
     func::FuncOp function = parts.function;
     for (auto [value, name] : {std::pair(parts.getStream(), "stream"),
                                std::pair(parts.getPre(), "pre")}) {
-      unsigned number = function.getNumArguments();
-      (void)function.insertArgument(number, value.getType(),
-                                    getEntryAttrs(&getContext(), name, "rows"),
-                                    function.getLoc());
-      value.replaceAllUsesWith(function.getArgument(number));
+      value.replaceAllUsesWith(
+          addArgument(function, value.getType(), name, "rows"));
     }
     Operation *yield = parts.encoder.getBody().front().getTerminator();
     for (auto [result, yielded] :

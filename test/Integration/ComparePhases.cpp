@@ -3,7 +3,8 @@
 // compare-phases MODEL CHUNK,... LENGTH...
 //
 // Reads random prompts of a compiled model with every layer and in phases,
-// goes on with both sequences, and compares logits and states bit for bit: of
+// goes on with both sequences, also beside the prompt of another one, and
+// compares logits and states bit for bit: of
 // global KV, index keys and pending groups all that was written, of the window
 // rings the positions that later ones see.
 //
@@ -65,21 +66,33 @@ public:
       readInPhases(phased, prompt, chunk, Prefill::Exact);
       same(phased, whole, "behind the prompt");
       Sequence other{require(whole.session.fork(0)), {}};
-      for (int32_t token : steps) {
-        readWhole(phased, {token});
-        readWhole(other, {token});
-        same(phased, other, "behind a step");
+      readWhole(phased, {steps[0]});
+      readWhole(other, {steps[0]});
+      same(phased, other, "behind a step");
+      Sequence beside = start();
+      verifyBeside(phased, {steps.begin() + 1, steps.end()}, beside, prompt,
+                   Prefill::Exact);
+      same(beside, whole, "beside a step");
+      for (size_t i = 1; i < steps.size(); ++i) {
+        readWhole(other, {steps[i]});
+        check(runner->logits(0, 0), verified[i - 1].data(),
+              verified[i - 1].size() * sizeof(float), "logits", "of a draft");
       }
+      same(phased, other, "behind drafts");
       readInPhases(phased, second, chunk, Prefill::Exact);
       readWhole(other, second);
       same(phased, other, "behind a second prompt");
     }
-    if (length > module.sliding_window)
-      return;
     label = std::to_string(length) + " tokens, bounded";
     Sequence bounded = start();
     readInPhases(bounded, prompt, chunks.front(), Prefill::Bounded);
-    same(bounded, whole, "within the window");
+    if (length <= module.sliding_window)
+      return same(bounded, whole, "within the window");
+    Sequence drafted{require(whole.session.fork(0)), {}}, beside = start();
+    verifyBeside(drafted, second, beside, prompt, Prefill::Bounded);
+    same(beside, bounded, "beside a step");
+    readWhole(whole, second);
+    same(drafted, whole, "beside a prompt");
   }
 
   int finish() const {
@@ -99,31 +112,51 @@ private:
 
   Sequence start() { return {require(Session::create(module)), {}}; }
 
+  std::vector<float> logitsOf(size_t input, int64_t output) const {
+    const float *logits = runner->logits(input, output);
+    return {logits, logits + module.vocab_size};
+  }
+
   /// The draft layers see what was read.
-  void finishRead(Sequence &sequence, int64_t count) {
+  void finishRead(Sequence &sequence) {
+    sequence.logits = logitsOf(0, 0);
     if (model->drafts())
-      require(runner->draftContext({count}));
-    const float *logits = runner->logits(0, 0);
-    sequence.logits.assign(logits, logits + module.vocab_size);
+      require(runner->draftContext({runner->featureRows(0)}));
   }
 
   void readWhole(Sequence &sequence, const std::vector<int32_t> &ids) {
     auto count = int64_t(ids.size());
     require(runner->forward({{&sequence.session, ids.data(), count, 1}}));
-    finishRead(sequence, count);
+    finishRead(sequence);
   }
 
   void readInPhases(Sequence &sequence, const std::vector<int32_t> &ids,
                     int64_t chunk, Prefill prefill) {
     auto count = int64_t(ids.size());
     for (int64_t done = 0; done < count; done += chunk)
-      require(runner->prompt({{&sequence.session, ids.data() + done,
-                               std::min(chunk, count - done)}},
-                             prefill));
-    int64_t waiting =
-        std::min(sequence.session.boundary().rows, module.sliding_window);
-    require(runner->tail({&sequence.session}, prefill));
-    finishRead(sequence, waiting);
+      require(runner->prompt(
+          {{&sequence.session, ids.data() + done, std::min(chunk, count - done),
+            done + chunk >= count}},
+          prefill));
+    finishRead(sequence);
+  }
+
+  /// Rows of a sequence that all get logits, and a whole prompt of another, in
+  /// the same calls.
+  void verifyBeside(Sequence &sequence, const std::vector<int32_t> &tokens,
+                    Sequence &other, const std::vector<int32_t> &prompt,
+                    Prefill prefill) {
+    auto count = int64_t(tokens.size()), length = int64_t(prompt.size());
+    require(runner->prompt({{&sequence.session, tokens.data(), count, count},
+                            {&other.session, prompt.data(), length, 1}},
+                           prefill));
+    verified.clear();
+    for (int64_t row = 0; row < count; ++row)
+      verified.push_back(logitsOf(0, row));
+    sequence.logits = verified.back();
+    other.logits = logitsOf(1, 0);
+    if (model->drafts())
+      require(runner->draftContext({count, runner->featureRows(1)}));
   }
 
   void same(const Sequence &got, const Sequence &expected, const char *when) {
@@ -168,6 +201,8 @@ private:
   std::unique_ptr<ModelRunner> runner;
   std::mt19937_64 random;
   std::string label;
+  /// Logits of the rows of verifyBeside.
+  std::vector<std::vector<float>> verified;
   int64_t compared = 0, failed = 0;
 };
 

@@ -30,8 +30,10 @@ def main():
     config = config.get("text_config", config)
     window, failed = config["sliding_window"], 0
 
+    profile = tools.work / "profile.json"
+
     def run(*prompts, prefill, chunk=512, draft="off"):
-        flags = ["-n", steps, "--prefill", prefill, "--chunk", chunk, "--draft", draft]
+        flags = ["-n", steps, "--prefill", prefill, "--chunk", chunk, "--draft", draft, "--profile", profile]
         (result,) = tools.run(artifact, *prompts, logits=True, flags=flags)
         return result
 
@@ -68,11 +70,19 @@ def main():
         if config.get("num_nextn_predict_layers"):
             drafted = run(prompt, prefill="exact", draft="3")
             check(f"{length} tokens drafted", np.array_equal(drafted["generated"], full["generated"]))
-    parts = [tokens[:int(n)] for n in lengths[:4]]
-    batch = run(*parts, prefill="exact", chunk=9)
+    parts = [tokens[:int(n)] for n in dict.fromkeys([*lengths[:3], lengths[-1]])]
     alone = run(*parts, prefill="full")
-    for i in range(len(parts)):
-        same(f"batch, sequence {i}", batch, alone, f"p{i}.")
+    # Chunks of one, decode steps and drafts of others in the same calls.
+    for draft in ["off", "3"] if config.get("num_nextn_predict_layers") else ["off"]:
+        batch = run(*parts, prefill="exact", chunk=9, draft=draft)
+        for i in range(len(parts)):
+            same(f"batch, drafts {draft}, sequence {i}", batch, alone, f"p{i}.")
+        events = json.loads(profile.read_text())["traceEvents"]
+        spans = [(event["ts"], event["ts"] + event["dur"], event["name"]) for event in events if event["ph"] == "X"]
+        chunks = [(begin, end) for begin, end, name in spans if name == "prompt chunk"]
+        mixed = [[name for a, b, name in spans if begin <= a and b <= end] for begin, end in chunks]
+        check(f"batch, drafts {draft}: one call of encoder and decoder", any("verify" in names and "tail" in names for names in mixed)
+              and all(names.count("prompt") == 1 and names.count("tail") <= 1 and "forward" not in names for names in mixed))
     if device:
         return failed
 

@@ -20,25 +20,25 @@
 // TAIL: func.func private @full_layer_window(
 // TAIL-NOT: dsflash.csa2
 // TAIL: dsflash.append_window
-// TAIL: func.func @tail({{.*}}dsflash.name = "stream"}{{.*}}dsflash.name = "pre"}{{.*}}dsflash.last_rows = 15 : i64
+// TAIL: func.func @tail({{.*}}dsflash.name = "stream"}{{.*}}dsflash.name = "pre"}, %[[WANTED:[^:]*]]: tensor<?xi32> {dsflash.dim = "sequences", dsflash.name = "wanted"}{{.*}}dsflash.last_rows = 15 : i64
 // TAIL-NOT: dsflash.encoder
-// TAIL: dsflash.last_rows %{{.*}} {count = 15 : i64, skip = 8 : i64}
+// TAIL: dsflash.last_rows %{{.*}} wanted %[[WANTED]] {count = 15 : i64, skip = 8 : i64}
 // TAIL: dsflash.layer <window> @full_layer_window
-// TAIL: dsflash.last_rows %{{.*}} {count = 8 : i64}
+// TAIL: dsflash.last_rows %{{.*}} wanted %[[WANTED]] {count = 8 : i64}
 // TAIL: %[[READ:.*]]:4 = dsflash.layer <reindex> @full_layer_reading
 // TAIL: func.call @between(%[[READ]]#0)
-// TAIL: dsflash.last_rows %{{.*}} {count = 8 : i64, skip = 1 : i64}
+// TAIL: dsflash.last_rows %{{.*}} wanted %[[WANTED]] {count = 8 : i64, skip = 1 : i64}
 // TAIL: dsflash.layer <window> @window_layer_window
-// TAIL: dsflash.last_rows %{{.*}} {count = 1 : i64}
+// TAIL: dsflash.last_rows %{{.*}} wanted %[[WANTED]] {count = 1 : i64}
 // TAIL: dsflash.layer <window> @window_layer(
 
 // BOUNDED: func.func private @full_layer_reading_only(
 // BOUNDED: within_call
-// BOUNDED: func.func @bounded_tail({{.*}}dsflash.last_rows = 8 : i64
+// BOUNDED: func.func @bounded_tail({{.*}}%[[WANTED:[^:]*]]: tensor<?xi32> {dsflash.dim = "sequences", dsflash.name = "wanted"}{{.*}}dsflash.last_rows = 8 : i64
 // BOUNDED-NOT: dsflash.last_rows
 // BOUNDED: dsflash.layer <reindex> @full_layer_reading_only
 // BOUNDED: dsflash.layer <window> @window_layer_reading_only
-// BOUNDED-NEXT: dsflash.last_rows %{{.*}} {count = 1 : i64}
+// BOUNDED-NEXT: dsflash.last_rows %{{.*}} wanted %[[WANTED]] {count = 1 : i64}
 
 !window = !dsflash.window<layers = 4, slots = 8, dim = 64, <e4m3, e8m0, [1, 32]>>
 !kv = !dsflash.global_kv<rows = 64, dim = 64, ratio = 1, <e2m1, e4m3, [1, 16]>>

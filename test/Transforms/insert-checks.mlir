@@ -108,14 +108,14 @@ func.func @no_positions(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
 // The last rows of each sequence have positions of their own.
 // CHECK-LABEL: func.func @tail
 // CHECK-SAME:  %[[X:[^:]*]]: tensor<?x8xf32>, %{{.*}}, %[[OUTPUTS:[^:]*]]: tensor<?xi32> {
-func.func @tail(%x: tensor<?x8xf32>, %sequence: tensor<?xi32>, %position: tensor<?xi32>, %extents: tensor<?x2xi32>,
+func.func @tail(%x: tensor<?x8xf32>, %sequence: tensor<?xi32>, %position: tensor<?xi32>, %extents: tensor<?x2xi32>, %w: tensor<?xi32>,
     %outputs: tensor<?xi32> {dsflash.dim = "outputs"}) -> (tensor<?x8xf32>, tensor<?x2x2xf32>) {
   %table = dsflash.rope_table %position {frequencies = array<f32: 1.0, 0.5>} : (tensor<?xi32>) -> tensor<?x2x2xf32>
   // CHECK: %[[LAST:.*]], %{{.*}}, %[[POSITION:.*]], %{{.*}} = dsflash.last_rows
   // CHECK-NEXT: %[[ROWS:.*]] = dsflash.gather_rows %[[X]], %[[LAST]]
   // CHECK-NEXT: dsflash.check_nan "gather_rows" %[[ROWS]] at %[[POSITION]] :
-  %last:4 = dsflash.last_rows %sequence, %position, %extents {count = 1 : i64}
-    : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+  %last:4 = dsflash.last_rows %sequence, %position, %extents wanted %w {count = 1 : i64}
+    : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>, tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
   %0 = dsflash.gather_rows %x, %last#0 : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
   // CHECK: %[[COUNT:.*]] = tensor.dim %[[ROWS]]
   // CHECK-NEXT: %[[CHOSEN:.*]] = dsflash.check_ids <row> "gather_rows" %[[OUTPUTS]] below %[[COUNT]]

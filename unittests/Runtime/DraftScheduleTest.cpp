@@ -57,6 +57,34 @@ TEST(DraftSchedule, RunningMedian) {
   EXPECT_EQ(median.count(), 14);
 }
 
+// Half as many drafts stand as the confidences promise: 1.5/4, 2/5, 2.5/6.
+// With twice as many no draft stands more often than always: 2/4, 3/5, 3.5/6.
+TEST(DraftSchedule, SurvivalIsCorrectedByWhatStood) {
+  EXPECT_EQ(survivals({1, 0.5, 0.5}), (std::vector<double>{1, 0.5, 0.25}));
+  StepCosts costs{2, 1, 1};
+  EXPECT_EQ(verifiedLength({1, 1, 1}, costs, 0.5), 3);
+  EXPECT_EQ(verifiedLength({1, 1, 0.5}, costs, 2), 3);
+  EXPECT_EQ(verifiedLength({1, 1, 0.5}, costs, 0.5), 2);
+  EXPECT_EQ(verifiedLength({1, 1, 1}, costs, 0.1), 0);
+  EXPECT_FALSE(isWorthDrafting(5, {1, 1, 0.2}, 0.3));
+  EXPECT_TRUE(isWorthDrafting(5, {1, 1, 0.2}, 0.5));
+}
+
+TEST(DraftSchedule, TrustFollowsTheLastSteps) {
+  DraftTrust trust;
+  EXPECT_EQ(trust.value(), 1);
+  // Confidences that are right on average.
+  for (int i = 0; i < 100; ++i)
+    trust.add(2.5, i % 2 ? 5 : 0);
+  EXPECT_NEAR(trust.value(), 1, 0.1);
+  for (int i = 0; i < 30; ++i)
+    trust.add(5, 0);
+  EXPECT_LT(trust.value(), 0.05);
+  for (int i = 0; i < 30; ++i)
+    trust.add(5, 5);
+  EXPECT_GT(trust.value(), 0.95);
+}
+
 /// Plays steps that take `costs` for each sequence.
 class Player {
 public:
@@ -66,6 +94,8 @@ public:
   Step play(int64_t sequences, const StepCosts &costs) {
     Step step = schedule.next(sequences);
     int64_t drafts = step == Step::Plain ? 0 : width;
+    if (drafts > 0)
+      schedule.recordAccepted(double(drafts), right);
     schedule.record(drafts * sequences,
                     step == Step::Plain ? 0 : costs.draft * double(sequences),
                     costs.verify(drafts) * double(sequences));
@@ -81,6 +111,8 @@ public:
 
   int64_t width;
   DraftSchedule schedule;
+  /// Drafts that stand of those that the draft layers are sure of.
+  int64_t right = 4;
 };
 
 TEST(DraftSchedule, MeasuresTheFirstSteps) {
@@ -120,6 +152,24 @@ TEST(DraftSchedule, KindsThatWereNotSeenAreMeasuredAgain) {
   // Costs that were measured under load are forgotten.
   player.count(Player::Step::Plain, 5 * 65, 1, worth);
   EXPECT_GT(player.count(Player::Step::Scheduled, 100, 1, worth), 90);
+}
+
+// Drafts of which the draft layers are sure and none stands are dropped, but
+// for a try now and then, and taken up again when they stand.
+TEST(DraftSchedule, DraftsThatNeverStandAreDropped) {
+  Player player(4);
+  StepCosts costs{0.5, 2, 0.25};
+  EXPECT_GT(player.count(Player::Step::Scheduled, 100, 1, costs), 90);
+  player.right = 0;
+  player.count(Player::Step::Plain, 20, 1, costs);
+  EXPECT_GT(player.count(Player::Step::Plain, 650, 1, costs), 630);
+  EXPECT_LE(player.schedule.length({1, 1, 1, 1}), 1);
+  // A batch of another size has the same draft layers.
+  player.count(Player::Step::Plain, 6, 2, costs);
+  EXPECT_GT(player.count(Player::Step::Plain, 100, 2, costs), 95);
+  player.right = 4;
+  player.count(Player::Step::Plain, 5 * 65, 2, costs);
+  EXPECT_GT(player.count(Player::Step::Scheduled, 100, 2, costs), 90);
 }
 
 TEST(DraftSchedule, DraftsThatCannotPay) {

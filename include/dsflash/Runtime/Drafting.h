@@ -67,12 +67,14 @@ public:
   DraftingLoop(ModelRunner &runner, int64_t width, Clock clock);
 
   /// One step for every sequence, in shared calls. The next tokens of `prompts`
-  /// are rows of the same forward call; their results are inputs of the runner
-  /// behind those of the states, and the draft layers see them too. Errors:
+  /// are rows of the same call, which is one in phases if they are read so;
+  /// their results are inputs of the runner behind those of the states, and the
+  /// draft layers see them too. Errors:
   /// logits that hold no token, a sequence at max_positions, a failure of
   /// compiled code.
   Status step(const std::vector<DecodeState *> &states,
-              const std::vector<SequenceInput> &prompts = {});
+              const std::vector<SequenceInput> &prompts = {},
+              Prefill prefill = Prefill::Full);
 
   const StepCounts &counts() const { return total; }
 
@@ -80,6 +82,8 @@ private:
   /// Drafts of one sequence in this step.
   struct Proposal {
     std::vector<int32_t> tokens;
+    /// Drafts that stand if the draft layers are right: the sum of survivals.
+    double promised = 0;
     /// Of sampled drafts: what each was drawn from, [width][vocab].
     std::vector<std::vector<float>> distributions;
   };
@@ -89,7 +93,7 @@ private:
   bool canDraft(const Session &session) const;
   Status propose(const std::vector<DecodeState *> &states, Kind kind);
   Status verify(const std::vector<DecodeState *> &states,
-                const std::vector<SequenceInput> &prompts);
+                const std::vector<SequenceInput> &prompts, Prefill prefill);
   /// Takes what each sequence gains from the verified rows; `kept` becomes the
   /// rows of each that stay.
   Status acceptAll(const std::vector<DecodeState *> &states,

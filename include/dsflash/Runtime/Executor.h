@@ -50,8 +50,9 @@ enum class Tensor {
   EngramRows, ///< i64 [rows, columns]: table rows, of the entries engram_rows.L
   Stream,     ///< f32 [rows, streams * hidden]: between encoder and decoder
   Pre,        ///< f32 [rows, streams]: collapse weights beside it
+  Wanted,     ///< i32 [sequences]: last rows that have outputs
 };
-constexpr size_t kTensorCount = 14;
+constexpr size_t kTensorCount = 15;
 std::optional<Tensor> tensorOfName(std::string_view name);
 
 /// Buffers of one call, by Tensor.

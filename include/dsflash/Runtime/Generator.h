@@ -128,17 +128,14 @@ private:
   Status readSharedPrefix();
   /// Advances all sequences until they are finished.
   Status serve();
-  bool readsInPhases() const {
-    return options.prefill != Prefill::Full && runner.hasPhases() && !trace;
+  /// How the prompts of this run are read.
+  Prefill prefill() const {
+    return runner.hasPhases() && !trace ? options.prefill : Prefill::Full;
   }
   /// The next chunk of up to `limit` tokens of each prompt that is being read
-  /// and a decode step of the others: in one call, where the prompts are not
-  /// read in phases.
+  /// and a decode step of the others, in one call.
   Status advance(const std::vector<Sequence *> &reading, int64_t limit,
                  const std::vector<Sequence *> &decoding);
-  /// A chunk in phases: the encoder, and the decoder behind whole prompts.
-  Status readInPhases(const std::vector<Sequence *> &batch,
-                      const std::vector<SequenceInput> &inputs);
   /// The next tokens of each prompt.
   std::vector<SequenceInput> nextChunks(const std::vector<Sequence *> &batch,
                                         int64_t limit) const;

@@ -83,15 +83,18 @@ public:
   int64_t rowCount() const { return rows.rows(); }
   /// Whether prompts can be read in phases.
   bool hasPhases() const { return exec->hasEntry(Entry::Prompt); }
-  /// Runs the encoder over new tokens of all sequences and appends them; what
-  /// the tail needs waits in the sessions. Outputs are not looked at. Errors as
-  /// forward.
+  /// The same in phases: runs the encoder over the new tokens of all sequences
+  /// in one call and appends them, then the decoder for the inputs that have
+  /// outputs, prompts that end and decode steps alike. Of the others, what the
+  /// decoder will need waits in the sessions. Errors as forward, but for a tail
+  /// that is due.
   Status prompt(const std::vector<SequenceInput> &inputs, Prefill prefill);
-  /// Runs the decoder over what waits in the sessions, of each at least one
-  /// row. Afterwards it is as after a forward with one output each.
-  Status tail(const std::vector<Session *> &sessions, Prefill prefill);
-  /// Logits [vocab] of an output row of input `input` of the last forward.
+  /// Logits [vocab] of an output row of input `input` of the last call of
+  /// either.
   const float *logits(size_t input, int64_t output) const;
+  /// Last rows of an input that the draft layers can see behind that call: all,
+  /// in phases those that the decoder has seen, of a prompt the last window.
+  int64_t featureRows(size_t input) const { return results[input].features; }
 
   /// Bounded replay: computes the rings and pending groups behind the last
   /// position anew, from the last window of tokens alone, its first row seeing
@@ -99,8 +102,8 @@ public:
   /// stay as they are (SPEC section 3, SWA bounded replay). Draft rings too.
   Status replay(Session &session);
 
-  /// Hands rows of the last forward or tail to the draft layers: those of the
-  /// last accepted[i] positions of its i-th session.
+  /// Hands rows of the last forward, prompt or replay to the draft layers:
+  /// those of the last accepted[i] positions of its i-th input.
   Status draftContext(const std::vector<int64_t> &accepted);
 
   /// Starts a draft block in each session, behind its last position, from the
@@ -119,11 +122,21 @@ private:
   ModelRunner(const Model &model, std::unique_ptr<Executor> exec)
       : compiled(model), exec(std::move(exec)) {}
   Status checkInputs(const std::vector<SequenceInput> &inputs) const;
+  void clearRows();
   void startRows(const std::vector<SequenceInput> &inputs);
+  /// Runs the decoder over what waits in the sessions of inputs with outputs.
+  Status tail(const std::vector<SequenceInput> &inputs, Prefill prefill);
+  /// Starts the rows of those inputs that one entry serves; their results lie
+  /// behind those of so many rows and outputs.
+  void startTail(const std::vector<SequenceInput> &inputs, Entry entry,
+                 Prefill prefill, int64_t firstRow, int64_t firstOutput);
+  Entry tailOf(const SequenceInput &input, Prefill prefill) const;
   void addLookback(const Session &session, int64_t firstPosition);
-  /// Makes room for the results of `rows` and `outputRows`; the buffers of a
-  /// call that computes them.
-  TensorBuffers outputBuffers();
+  /// Makes room for the results of so many rows and outputs.
+  void resizeResults(int64_t rowCount, int64_t outputCount);
+  /// The buffers of a call that computes `rows` and `outputRows`; its results
+  /// lie behind those of so many rows and outputs.
+  TensorBuffers outputBuffers(int64_t firstRow, int64_t firstOutput);
   Status run(Entry entry, RowTable &table, int64_t outputs,
              TensorBuffers buffers, ProbeObserver *observer = nullptr);
   int64_t vocab() const { return compiled.module().vocab_size; }
@@ -136,9 +149,19 @@ private:
   ProbeObserver *probes = nullptr;
   Timeline *recorder = nullptr;
 
+  /// Of an input of the last call: where its results end, which are those of
+  /// the positions before `length`.
+  struct InputResults {
+    int64_t length = 0;
+    int64_t endRow = 0;
+    int64_t firstOutput = 0;
+    int64_t features = 0; ///< rows that have them
+    Session *session = nullptr;
+  };
+  std::vector<InputResults> results;
+
   RowTable rows;
-  std::vector<int32_t> tokenIds, lookback, outputRows;
-  std::vector<int64_t> firstOutput;
+  std::vector<int32_t> tokenIds, lookback, outputRows, wanted;
   std::vector<float> outputLogits, features, stream, pre;
 
   RowTable contextRows;

@@ -98,12 +98,12 @@ def DeriveTailPass : Pass<"dsflash-derive-tail", "::mlir::ModuleOp"> {
   let description = [{
     Makes the entry `@tail` from `@forward` (SPEC section 3, CED prefill): the decoder over the
     stream and collapse weights that `@prompt` gave, without what makes global KV
-    and index keys. Only what later positions read is computed. The last layer runs for the last row of
-    each sequence; a layer that runs for r rows sees, with a sliding window of w, and leaves
+    and index keys. Only what later positions read is computed. The last layer runs for the last rows of
+    each sequence, as many as its new argument `wanted` says: one behind a prompt, or those of a decode step. For one row, a layer that runs for r rows sees, with a sliding window of w, and leaves
     window KV for r + w - 1 rows, for which the layer before it runs. The rows that get window KV and no
     more go through a slice of the layer's function, `@L_window`. `dsflash.last_rows` of the
-    entry is the number of rows of which its first layer makes window KV: no more are needed. Logits are those of
-    the last row of each sequence, by the number of the sequence in `outputs`.
+    entry is the number of rows of which its first layer makes window KV: no more are needed. For each wanted row
+    more all of this is one row more. Logits are those of the wanted rows, which `outputs` numbers from 0 on.
 
     With `bounded` the entry is `@bounded_tail`: every layer runs for the last w rows and
     its window begins at the first of them, whatever the rings hold.
@@ -118,10 +118,10 @@ def DeriveTailPass : Pass<"dsflash-derive-tail", "::mlir::ModuleOp"> {
     becomes, with a window of 8,
     ```mlir
     %d:3 = dsflash.decoder : ... {
-      %lead:4 = dsflash.last_rows %sequence, %position, %extents {count = 15, skip = 8}
+      %lead:4 = dsflash.last_rows %sequence, %position, %extents wanted %wanted {count = 15, skip = 8}
       %s = dsflash.gather_rows %stream, %lead#0
       %w = dsflash.layer <window> @full_layer_window(%20, %s, ...)
-      %rows:4 = dsflash.last_rows %sequence, %position, %extents {count = 8}
+      %rows:4 = dsflash.last_rows %sequence, %position, %extents wanted %wanted {count = 8}
       %t = dsflash.gather_rows %stream, %rows#0
       %0:4 = dsflash.layer <reindex> @full_layer_reading(%20, %t, ..., %w, ...)
     ```

@@ -22,7 +22,8 @@ using KernelBody = function_ref<void(KernelBuilder &b, Value begin, Value end,
                                      ValueRange ins, ValueRange outs)>;
 
 /// Extents [sequences, 2] that an entry was called with, which the host may
-/// read, and the (count, skip) by which last_rows narrowed them since.
+/// read, and the (count, skip) by which last_rows narrowed them since, for
+/// the same wanted rows.
 struct NarrowedExtents {
   Value extents;
   SmallVector<std::pair<int64_t, int64_t>> steps;

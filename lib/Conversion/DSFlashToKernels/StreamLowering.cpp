@@ -57,32 +57,43 @@ void mlir::dsflash::lowerOp(Lowering &l, GatherRowsOp op) {
       /*writesState=*/false, l.getRowBlock(op.getResult())));
 }
 
-/// min(rows of a sequence, count) - min(rows, skip)
-static Value countLastRows(OpBuilder &b, Location loc, Value rows, Value count,
-                           Value skip) {
-  return arith::SubIOp::create(b, loc,
-                               arith::MinSIOp::create(b, loc, rows, count),
-                               arith::MinSIOp::create(b, loc, rows, skip));
+/// Of a sequence's rows those in reach of the wanted ones: min(rows, extra +
+/// reach), where extra is wanted - 1.
+static Value countInReach(OpBuilder &b, Location loc, Value rows, Value extra,
+                          Value reach) {
+  return arith::MinSIOp::create(b, loc, rows,
+                                arith::AddIOp::create(b, loc, extra, reach));
 }
 
 /// The number of rows of the result, known before any launch.
 static Value sumLastRows(Lowering &l, LastRowsOp op,
                          const NarrowedExtents &narrowed) {
-  ImplicitLocOpBuilder b(op.getLoc(), l.builder());
+  Location loc = op.getLoc();
+  ImplicitLocOpBuilder b(loc, l.builder());
   Value zero = l.index(0), one = l.index(1);
   auto loop = scf::ForOp::create(b, zero, l.rows(narrowed.extents), one, zero);
   b.setInsertionPointToStart(loop.getBody());
-  Value rows = tensor::ExtractOp::create(
-      b, narrowed.extents, ValueRange{loop.getInductionVar(), one});
-  rows = arith::IndexCastOp::create(b, b.getIndexType(), rows);
-  for (auto [count, skip] : narrowed.steps)
-    rows = countLastRows(b, op.getLoc(), rows,
-                         arith::ConstantIndexOp::create(b, count),
-                         arith::ConstantIndexOp::create(b, skip));
+  Value sequence = loop.getInductionVar();
+  auto load = [&](Value table, ValueRange at) -> Value {
+    return arith::IndexCastOp::create(b, b.getIndexType(),
+                                      tensor::ExtractOp::create(b, table, at));
+  };
+  Value rows = load(narrowed.extents, {sequence, one});
+  Value extra = arith::SubIOp::create(b, load(op.getWanted(), sequence), one);
+  for (auto [count, skip] : narrowed.steps) {
+    Value all = countInReach(b, loc, rows, extra,
+                             arith::ConstantIndexOp::create(b, count));
+    rows = skip == 0
+               ? all
+               : arith::SubIOp::create(
+                     b, all,
+                     countInReach(b, loc, rows, extra,
+                                  arith::ConstantIndexOp::create(b, skip)));
+  }
   Value sum = arith::AddIOp::create(b, loop.getRegionIterArg(0), rows);
   scf::YieldOp::create(b, sum);
   // Never more than before: what the memory plan goes by.
-  return arith::MinSIOp::create(l.builder(), op.getLoc(), loop.getResult(0),
+  return arith::MinSIOp::create(l.builder(), loc, loop.getResult(0),
                                 l.rows(op.getPosition()));
 }
 
@@ -94,18 +105,26 @@ void mlir::dsflash::lowerOp(Lowering &l, LastRowsOp op) {
   for (Value result : op.getResults().drop_back())
     outs.push_back(l.empty(result.getType(), m));
   outs.push_back(l.empty(op.getExtentsAfter().getType(), sequences));
+  bool skips = op.getSkip() != 0;
+  SmallVector<Value> ins{op.getPosition(), op.getExtents(), op.getWanted(),
+                         l.index(op.getCount())};
+  if (skips)
+    ins.push_back(l.index(op.getSkip()));
   SmallVector<Value> results = l.dispatch(
-      "last_rows", sequences,
-      {op.getPosition(), op.getExtents(), l.index(op.getCount()),
-       l.index(op.getSkip())},
-      outs,
+      skips ? "last_rows_but" : "last_rows", sequences, ins, outs,
       [&](KernelBuilder &b, Value begin, Value end, ValueRange ins,
           ValueRange outs) {
-        Value position = ins[0], extents = ins[1], most = ins[2];
+        Value position = ins[0], extents = ins[1], wanted = ins[2];
+        auto rowsOf = [&](Value sequence) {
+          return loadIndex(b, extents, {sequence, b.index(1)});
+        };
+        auto inReach = [&](Value sequence, Value reach) {
+          Value extra = b.sub(loadIndex(b, wanted, {sequence}), b.index(1));
+          return countInReach(b, b.getLoc(), rowsOf(sequence), extra, reach);
+        };
         auto countOf = [&](Value sequence) {
-          return countLastRows(b, b.getLoc(),
-                               loadIndex(b, extents, {sequence, b.index(1)}),
-                               most, ins[3]);
+          Value all = inReach(sequence, ins[3]);
+          return skips ? b.sub(all, inReach(sequence, ins[4])) : all;
         };
         auto toI32 = [&](Value index) {
           return arith::IndexCastOp::create(b, b.getI32Type(), index);
@@ -119,10 +138,9 @@ void mlir::dsflash::lowerOp(Lowering &l, LastRowsOp op) {
           Value count = countOf(sequence);
           b.store(toI32(first), outs[3], {sequence, b.index(0)});
           b.store(toI32(count), outs[3], {sequence, b.index(1)});
-          Value rows = loadIndex(b, extents, {sequence, b.index(1)});
           Value last =
               b.add(loadIndex(b, extents, {sequence, b.index(0)}),
-                    b.sub(rows, arith::MinSIOp::create(b, rows, most)));
+                    b.sub(rowsOf(sequence), inReach(sequence, ins[3])));
           b.loop(b.index(0), count, [&](Value i) {
             Value from = b.add(last, i), to = b.add(first, i);
             b.store(toI32(from), outs[0], {to});

@@ -106,24 +106,26 @@ func.func @rows(%x: tensor<?x32xf32>, %rows: tensor<?xi32>) -> tensor<?x32xf32> 
 // -----
 
 // The numbers of rows follow from the extents that the function gets, those of
-// a second narrowing too: no kernel's result is read.
+// a second narrowing too, and from what is wanted: no kernel's result is read.
 // CHECK-LABEL: func.func @last
-// CHECK-SAME: %[[SEQUENCE:[^:]*]]: tensor<?xi32>, %[[POSITION:[^:]*]]: tensor<?xi32>, %[[EXTENTS:[^:]*]]: tensor<?x2xi32>
-func.func @last(%sequence: tensor<?xi32>, %position: tensor<?xi32>, %extents: tensor<?x2xi32>) -> tensor<?xi32> {
+// CHECK-SAME: %[[SEQUENCE:[^:]*]]: tensor<?xi32>, %[[POSITION:[^:]*]]: tensor<?xi32>, %[[EXTENTS:[^:]*]]: tensor<?x2xi32>, %[[WANTED:[^:]*]]: tensor<?xi32>
+func.func @last(%sequence: tensor<?xi32>, %position: tensor<?xi32>, %extents: tensor<?x2xi32>, %w: tensor<?xi32>) -> tensor<?xi32> {
   // CHECK: scf.for
   // CHECK: tensor.extract %[[EXTENTS]]
-  // CHECK: arith.minsi
-  // CHECK: arith.minsi
-  // CHECK: %[[FIRST:.*]]:4 = dsflash.dispatch @last_rows_2 grid(%{{.*}}) ins(%[[POSITION]], %[[EXTENTS]], %{{.*}}, %{{.*}} :
-  %0:4 = dsflash.last_rows %sequence, %position, %extents {count = 15 : i64, skip = 8 : i64}
-    : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+  // CHECK: tensor.extract %[[WANTED]]
+  // CHECK-COUNT-3: arith.minsi
+  // CHECK: %[[FIRST:.*]]:4 = dsflash.dispatch @last_rows_but_2 grid(%{{.*}}) ins(%[[POSITION]], %[[EXTENTS]], %[[WANTED]], %{{.*}}, %{{.*}} :
+  %0:4 = dsflash.last_rows %sequence, %position, %extents wanted %w {count = 15 : i64, skip = 8 : i64}
+    : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>, tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
   // CHECK: scf.for
   // CHECK: tensor.extract %[[EXTENTS]]
+  // CHECK: tensor.extract %[[WANTED]]
   // CHECK-COUNT-4: arith.minsi
-  // CHECK: dsflash.dispatch @last_rows_2 grid(%{{.*}}) ins(%[[FIRST]]#2, %[[FIRST]]#3,
-  %1:4 = dsflash.last_rows %0#1, %0#2, %0#3 {count = 3 : i64}
-    : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+  // CHECK: dsflash.dispatch @last_rows_2 grid(%{{.*}}) ins(%[[FIRST]]#2, %[[FIRST]]#3, %[[WANTED]],
+  %1:4 = dsflash.last_rows %0#1, %0#2, %0#3 wanted %w {count = 3 : i64}
+    : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>, tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
   return %1#0 : tensor<?xi32>
 }
-// CHECK: func.func private @last_rows_2(
+// CHECK-DAG: func.func private @last_rows_but_2(
+// CHECK-DAG: func.func private @last_rows_2(
 // CHECK-NOT: func.func private @last_rows

@@ -213,16 +213,16 @@ func.func @add_rows_of_other_features(%x: tensor<?x32xf32>, %into: tensor<?x64xf
 
 // -----
 
-func.func @last_rows_of_none(%s: tensor<?xi32>, %p: tensor<?xi32>, %e: tensor<?x2xi32>) {
+func.func @last_rows_of_none(%s: tensor<?xi32>, %p: tensor<?xi32>, %e: tensor<?x2xi32>, %w: tensor<?xi32>) {
   // expected-error @+1 {{'dsflash.last_rows' op (C1) expected a count of 1 to 2^31 - 1}}
-  %0:4 = dsflash.last_rows %s, %p, %e {count = 0 : i64} : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+  %0:4 = dsflash.last_rows %s, %p, %e wanted %w {count = 0 : i64} : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>, tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
   return
 }
 
 // -----
 
-func.func @last_rows_but_for_all(%s: tensor<?xi32>, %p: tensor<?xi32>, %e: tensor<?x2xi32>) {
+func.func @last_rows_but_for_all(%s: tensor<?xi32>, %p: tensor<?xi32>, %e: tensor<?x2xi32>, %w: tensor<?xi32>) {
   // expected-error @+1 {{'dsflash.last_rows' op (C1) expected a skip of 0 to count - 1}}
-  %0:4 = dsflash.last_rows %s, %p, %e {count = 8 : i64, skip = 8 : i64} : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+  %0:4 = dsflash.last_rows %s, %p, %e wanted %w {count = 8 : i64, skip = 8 : i64} : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>, tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
   return
 }

@@ -69,9 +69,9 @@ func.func @add_rows(%x: tensor<?x512xf32>, %into: tensor<?x512xf32>, %rows: tens
 }
 
 // CHECK-LABEL: func.func @last_rows(
-// CHECK: dsflash.last_rows %{{.*}}, %{{.*}}, %{{.*}} {count = 15 : i64, skip = 8 : i64}
-func.func @last_rows(%s: tensor<?xi32>, %p: tensor<?xi32>, %e: tensor<?x2xi32>) -> tensor<?xi32> {
-  %rows, %s1, %p1, %e1 = dsflash.last_rows %s, %p, %e {count = 15 : i64, skip = 8 : i64}
-    : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+// CHECK: dsflash.last_rows %{{.*}}, %{{.*}}, %{{.*}} wanted %{{.*}} {count = 15 : i64, skip = 8 : i64}
+func.func @last_rows(%s: tensor<?xi32>, %p: tensor<?xi32>, %e: tensor<?x2xi32>, %w: tensor<?xi32>) -> tensor<?xi32> {
+  %rows, %s1, %p1, %e1 = dsflash.last_rows %s, %p, %e wanted %w {count = 15 : i64, skip = 8 : i64}
+    : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>, tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
   return %rows : tensor<?xi32>
 }

@@ -172,30 +172,33 @@ def DSFlash_GatherRowsOp : DSFlash_ModelOp<"gather_rows"> {
 }
 
 def DSFlash_LastRowsOp : DSFlash_ModelOp<"last_rows"> {
-  let summary = "the last rows of each sequence";
+  let summary = "the rows of each sequence that its last ones need";
   let description = [{
-    Of every sequence its last `count` rows but for its last `skip` ones, or as many of them
-    as the sequence has (SPEC section 3, CED prefill): their numbers, and the row tables
-    of a call that has just these rows.
+    The results of the last `wanted[s]` rows of sequence s are wanted, and each depends on the
+    `count` rows up to its own: the last wanted[s] - 1 + `count` rows of the sequence, or as many of
+    them as it has, but for those that are among the `skip` rows up to a wanted one (SPEC
+    section 3, CED prefill). Gives their numbers, and the row tables of a call that has just these rows.
 
-    Shapes: sequence and position [n], extents [sequences, 2] (first row, rows) to
-    rows, sequence and position [m] and extents [sequences, 2].
+    Shapes: sequence and position [n], extents [sequences, 2] (first row, rows), wanted
+    [sequences] (each at least 1) to rows, sequence and position [m] and extents [sequences, 2].
 
     - C1: count is 1 to 2^31 - 1, skip is 0 to count - 1.
 
     Example:
 
     ```mlir
-    %rows, %s, %p, %e = dsflash.last_rows %sequence, %position, %extents {count = 15 : i64, skip = 8 : i64}
-      : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
+    %rows, %s, %p, %e = dsflash.last_rows %sequence, %position, %extents wanted %wanted {count = 15 : i64, skip = 8 : i64}
+      : (tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>, tensor<?xi32>)
       -> (tensor<?xi32>, tensor<?xi32>, tensor<?xi32>, tensor<?x2xi32>)
     ```
   }];
   let arguments = (ins DSFlash_Ids:$sequence, DSFlash_Ids:$position, DSFlash_Extents:$extents,
-    I64Attr:$count, DefaultValuedAttr<I64Attr, "0">:$skip);
+    DSFlash_Ids:$wanted, I64Attr:$count, DefaultValuedAttr<I64Attr, "0">:$skip);
   let results = (outs DSFlash_Ids:$rows, DSFlash_Ids:$sequence_after, DSFlash_Ids:$position_after,
     DSFlash_Extents:$extents_after);
-  let assemblyFormat = "$sequence `,` $position `,` $extents attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $sequence `,` $position `,` $extents `wanted` $wanted attr-dict `:` functional-type(operands, results)
+  }];
 }
 
 def DSFlash_AddRowsOp : DSFlash_ModelOp<"add_rows"> {
