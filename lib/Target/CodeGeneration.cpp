@@ -13,6 +13,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 
@@ -67,6 +68,7 @@ public:
 private:
   TargetLibraryInfoImpl getLibrary();
   void optimize();
+  void chooseLoopPasses();
 
   LLVMContext context;
   CollectErrors *errors = nullptr;
@@ -147,12 +149,23 @@ void CodeGenerator::optimize() {
       .run(*module, modules);
 }
 
+/// Loop strength reduction takes the address of a vector apart to the number of
+/// its row, which it then clamps and multiplies anew in each step of a loop: on
+/// a processor, whose instructions add a column to an address, our loops get up
+/// to twice as long. LLVM has no other switch for it.
+void CodeGenerator::chooseLoopPasses() {
+  cl::Option *option = cl::getRegisteredOptions().lookup("disable-lsr");
+  static_cast<cl::opt<bool> *>(option)->setValue(
+      !machine->getTargetTriple().isNVPTX());
+}
+
 Expected<SmallString<0>> CodeGenerator::run(CodeGenFileType type,
                                             TimingScope &timing) {
   TimingScope optimizing = timing.nest("LLVM optimisation");
   optimize();
   optimizing.stop();
   TimingScope generating = timing.nest("LLVM code generation");
+  chooseLoopPasses();
   SmallString<0> code;
   raw_svector_ostream stream(code);
   legacy::PassManager passes;
