@@ -1,43 +1,18 @@
 //===- DotProduct.cpp - Products of pairs of bf16 values ------------------===//
-//
-// Inputs of a block of rows are narrowed to bf16 once for many tiles. A scale
-// that a tile of outputs shares is applied to them on the way, so that E4M3
-// weights need none; scales of single rows are part of the look-up of E2M1
-// weights.
-//
-//===----------------------------------------------------------------------===//
 
 #include "DotProduct.h"
-#include "ProductLoops.h"
+#include "DotEmitter.h"
 #include "dsflash/Kernels/SharedFunction.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
-#include <array>
 
 using namespace mlir;
 using namespace mlir::dsflash;
 
-namespace {
-
 using Cmp = arith::CmpIPredicate;
 
-/// Lanes of a sum, and columns of a vector that is added to it.
-constexpr int64_t sumLanes = KernelBuilder::processorLanes;
-constexpr int64_t width = 2 * sumLanes;
-/// Bytes of packed weights that are decoded at a time: a line of the cache.
-constexpr int64_t lineBytes = 64;
-/// Columns that are decoded for many rows at a time.
-constexpr int64_t span = 512;
-/// Inputs that stay in the second-level cache while tiles pass: at most
-/// `mostRows` rows, and not less than is computed together.
-constexpr int64_t narrowedBytes = 1 << 19, mostRows = 72;
-/// Rows whose sums with the outputs of a tile are in registers together. Up to
-/// so many are multiplied while the weights are decoded.
-constexpr int64_t tileRows = 3;
-
-/// Columns whose weights a line of the cache holds.
-int64_t getUnit(FormatAttr format) {
+int64_t DotEmitter::getUnit(FormatAttr format) {
+  constexpr int64_t lineBytes = 64;
   int64_t columns = 1;
   while (format.getPayloadBytes(columns) < lineBytes)
     columns *= 2;
@@ -45,135 +20,25 @@ int64_t getUnit(FormatAttr format) {
 }
 
 /// Rows of equal blocks, whole tiles that fit the scratch.
-Value getRowBlock(KernelBuilder &b, const ProductOperands &operands) {
+static Value getRowBlock(KernelBuilder &b, const ProductOperands &operands) {
   auto ceilDiv = [&](Value a, Value d) {
     return b.div(b.add(a, b.add(d, -1)), d);
   };
-  Value one = b.index(1);
+  Value one = b.index(1), tileRows = b.index(DotEmitter::tileRows);
   Value fitting = memref::DimOp::create(b, operands.narrowed, 0);
   Value rows = b.max(operands.rowCount, one);
   Value each = ceilDiv(rows, ceilDiv(rows, fitting));
-  return b.mul(ceilDiv(each, b.index(tileRows)), tileRows);
+  return b.mul(ceilDiv(each, tileRows), tileRows);
 }
 
-/// Writes the body of a product's function.
-class DotEmitter : public ProductLoops {
-public:
-  DotEmitter(KernelBuilder &b, FormatAttr format,
-             const ProductOperands &operands)
-      : ProductLoops(b, format, b.getF32Type(), sumLanes, operands,
-                     getRowBlock(b, operands), mostRows),
-        unit(getUnit(format)),
-        weights(b.scratch({tile, span}, b.getBF16Type())),
-        lastRow(b.add(memref::DimOp::create(b, operands.payload, 0), -1)) {
-    if (scalesInputs())
-      scales = b.scratch({span / width}, b.getF32Type());
-  }
-
-private:
-  /// Takes the vectors from a column on; `isRest` if they are the last ones.
-  using VectorsBody = function_ref<SmallVector<Value>(
-      Value column, int64_t vectors, bool isRest, ArrayRef<Value> sums)>;
-
-  bool isPacked() const { return format.getElement() == Element::E2M1; }
-  bool scalesInputs() const { return format.getElement() == Element::E4M3; }
-
-  void emitTile(Value first, Value count, Value isFirst) override;
-  void narrowRows(Value first, Value count);
-  void decodeScales(Value begin, Value end);
-  void narrowPackedRow(const Row &from, Value to);
-  void emitRows(Value count, int64_t direct);
-  void emitDirect(int64_t rows);
-  void emitDecoded(Value count);
-  void addDecoded(ArrayRef<Value> rows, Value column, Value begin,
-                  MutableArrayRef<Value> sums);
-  void prefetchNextTile(Value column);
-  void decodeSpan(Value begin, Value end);
-  SmallVector<Value> decode(Value output, Value column, int64_t vectors,
-                            bool isRest);
-  SmallVector<Value> forVectors(Value begin, Value end, int64_t most,
-                                ArrayRef<Value> sums, VectorsBody body);
-  Value loadNarrowed(Value row, Value column) {
-    return b.loadVector(operands.narrowed, {row, column}, width);
-  }
-
-  int64_t unit;
-  Value weights; // decoded, of a span
-  Value scales;  // of the inputs of a span; null without
-  Value lastRow; // of the weight
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Inputs
-//===----------------------------------------------------------------------===//
-
-/// Brings the rows to bf16.
-void DotEmitter::narrowRows(Value first, Value count) {
-  auto forRows = [&](function_ref<void(const Row &from, Value to)> body) {
-    b.loop(b.index(0), count,
-           [&](Value row) { body(getRow(b.add(first, row)), row); });
-  };
-  if (isPacked())
-    return forRows(
-        [&](const Row &from, Value to) { narrowPackedRow(from, to); });
-  b.loop(b.index(0), columns, span, [&](Value begin) {
-    Value end = b.min(b.add(begin, span), columns);
-    if (scalesInputs())
-      decodeScales(begin, end);
-    forRows([&](const Row &from, Value to) {
-      b.loop(begin, end, width, [&](Value column) {
-        Value vector = b.loadVector(
-            operands.input, {from.input, b.add(inputColumn, column)}, width);
-        if (scalesInputs()) {
-          Value scale = b.load(scales, {b.div(b.sub(column, begin), width)});
-          vector = b.mulf(vector, b.splat(scale, width));
-        }
-        b.storeVector(b.narrowBF16(vector), operands.narrowed, {to, column});
-      });
-    });
-  });
-}
-
-/// Puts the scale of each vector of a span's inputs into `scales`.
-void DotEmitter::decodeScales(Value begin, Value end) {
-  Value row = b.div(firstOutput, format.getBlockRows());
-  b.loop(begin, end, width, [&](Value column) {
-    Value block = b.div(column, format.getBlockColumns());
-    Value code = b.load(operands.scales, {row, block});
-    b.store(b.decodeScale(code, format), scales,
-            {b.div(b.sub(column, begin), width)});
-  });
-}
-
-/// Puts the columns where decode_e2m1_blocks has their weights, and zeros where
-/// the last unit has none.
-void DotEmitter::narrowPackedRow(const Row &from, Value to) {
-  Value whole = b.sub(columns, b.rem(columns, unit));
-  b.loop(b.index(0), whole, unit, [&](Value column) {
-    Value vector = b.narrowBF16(b.loadVector(
-        operands.input, {from.input, b.add(inputColumn, column)}, unit));
-    auto halves = vector::DeinterleaveOp::create(b, vector);
-    auto even = vector::DeinterleaveOp::create(b, halves.getRes1());
-    auto odd = vector::DeinterleaveOp::create(b, halves.getRes2());
-    std::array<Value, 4> quarters = {even.getRes1(), odd.getRes1(),
-                                     even.getRes2(), odd.getRes2()};
-    for (auto [part, quarter] : llvm::enumerate(quarters))
-      b.storeVector(quarter, operands.narrowed,
-                    {to, b.add(column, int64_t(part) * width)});
-  });
-  b.when(b.cmp(Cmp::slt, whole, columns), [&] {
-    Value zeros = b.narrowBF16(b.f32(0.0f, unit));
-    b.storeVector(zeros, operands.narrowed, {to, whole});
-    b.loop(whole, columns, [&](Value column) {
-      Value x =
-          b.load(operands.input, {from.input, b.add(inputColumn, column)});
-      Value place =
-          b.add(b.mul(b.rem(column, 4), width), b.div(b.sub(column, whole), 4));
-      b.store(b.narrowBF16(x), operands.narrowed, {to, b.add(whole, place)});
-    });
-  });
+DotEmitter::DotEmitter(KernelBuilder &b, FormatAttr format,
+                       const ProductOperands &operands)
+    : ProductLoops(b, format, b.getF32Type(), sumLanes, operands,
+                   getRowBlock(b, operands), mostRows),
+      unit(getUnit(format)), weights(b.scratch({tile, span}, b.getBF16Type())),
+      lastRow(b.add(memref::DimOp::create(b, operands.payload, 0), -1)) {
+  if (scalesInputs())
+    scales = b.scratch({span / width}, b.getF32Type());
 }
 
 //===----------------------------------------------------------------------===//
@@ -189,46 +54,59 @@ void DotEmitter::emitTile(Value first, Value count, Value isFirst) {
     isOther =
         b.bitOr(isOther, isZero(b.rem(firstOutput, format.getBlockRows())));
   b.when(isOther, [&] { narrowRows(first, count); });
-  emitRows(count, /*direct=*/1);
+  emitRows(count, /*least=*/1, /*direct=*/{1, 2, 3, 4, 8});
 }
 
-/// As many rows as `direct` or more.
-void DotEmitter::emitRows(Value count, int64_t direct) {
-  if (direct > tileRows)
+/// `least` rows or more: up to so many at once while their weights are decoded,
+/// or all of them with weights that were decoded before.
+void DotEmitter::emitRows(Value count, int64_t least,
+                          ArrayRef<int64_t> direct) {
+  if (direct.empty())
     return emitDecoded(count);
+  int64_t most = direct.front();
   b.when(
-      b.cmp(Cmp::eq, count, b.index(direct)), [&] { emitDirect(direct); },
-      [&] { emitRows(count, direct + 1); });
+      b.cmp(Cmp::sle, count, b.index(most)),
+      [&] { emitDirect(count, least, most); },
+      [&] { emitRows(count, most + 1, direct.drop_front()); });
 }
 
-/// A few rows: weights are decoded in registers, while those of the next tile
-/// come into the cache.
-void DotEmitter::emitDirect(int64_t rows) {
-  SmallVector<Value> outputs, sums;
-  for (int64_t i = 0; i < tile; ++i)
-    outputs.push_back(getOutput(b.index(i)));
-  for (int64_t r = 0; r < rows; ++r)
-    llvm::append_range(sums, zeros());
-  sums = forVectors(
-      b.index(0), columns, unit / width, sums,
-      [&](Value column, int64_t vectors, bool isRest, ArrayRef<Value> carried) {
-        SmallVector<Value> next(carried), inputs;
-        for (int64_t r = 0; r < rows; ++r)
+/// `least` to `most` rows: weights of as many outputs as have their sums in
+/// registers are decoded there, while those of the next tile come into the
+/// cache. Rows that are not there repeat the last one.
+void DotEmitter::emitDirect(Value count, int64_t least, int64_t most) {
+  int64_t outputCount = most <= 4 ? tile / 2 : tile / 4;
+  SmallVector<Value> rows;
+  for (int64_t r = 0; r < most; ++r)
+    rows.push_back(r < least ? b.index(r)
+                             : b.min(b.index(r), b.add(count, -1)));
+  b.loop(b.index(0), b.index(tile), outputCount, [&](Value firstOutput) {
+    SmallVector<Value> outputs;
+    for (int64_t i = 0; i < outputCount; ++i)
+      outputs.push_back(getOutput(b.add(firstOutput, i)));
+    SmallVector<Value> sums(most * outputCount, b.f32(0.0f, sumLanes));
+    sums = forVectors(
+        b.index(0), columns, unit / width, sums,
+        [&](Value column, int64_t vectors, bool isRest,
+            ArrayRef<Value> carried) {
+          SmallVector<Value> next(carried);
+          prefetchNextTile(firstOutput, outputCount, column);
+          SmallVector<SmallVector<Value>> decoded;
+          for (Value output : outputs)
+            decoded.push_back(decode(output, column, vectors, isRest));
           for (int64_t part = 0; part < vectors; ++part)
-            inputs.push_back(
-                loadNarrowed(b.index(r), b.add(column, part * width)));
-        prefetchNextTile(column);
-        for (int64_t i = 0; i < tile; ++i)
-          for (auto [part, weight] :
-               llvm::enumerate(decode(outputs[i], column, vectors, isRest)))
-            for (int64_t r = 0; r < rows; ++r) {
-              Value &sum = next[r * tile + i];
-              sum = b.dotBF16(inputs[r * vectors + part], weight, sum);
+            for (auto [r, row] : llvm::enumerate(rows)) {
+              Value input = loadNarrowed(row, b.add(column, part * width));
+              for (int64_t i = 0; i < outputCount; ++i) {
+                Value &sum = next[r * outputCount + i];
+                sum = b.dotBF16(input, decoded[i][part], sum);
+              }
             }
-        return next;
-      });
-  for (int64_t r = 0; r < rows; ++r)
-    storeSums(b.index(r), ArrayRef<Value>(sums).slice(r * tile, tile));
+          return next;
+        });
+    for (auto [r, row] : llvm::enumerate(rows))
+      storeSums(row, ArrayRef(sums).slice(r * outputCount, outputCount),
+                firstOutput);
+  });
 }
 
 /// Adds the products of some rows with a vector of each output's decoded
@@ -245,15 +123,6 @@ void DotEmitter::addDecoded(ArrayRef<Value> rows, Value column, Value begin,
       Value &sum = sums[r * tile + i];
       sum = b.dotBF16(input, weight, sum);
     }
-  }
-}
-
-/// Brings a line of each output's weights of the next tile into the cache.
-void DotEmitter::prefetchNextTile(Value column) {
-  Value at = b.div(column, isPacked() ? 2 : 1);
-  for (int64_t i = 0; i < tile; ++i) {
-    Value ahead = b.add(getOutput(b.index(i)), tile);
-    b.prefetch(operands.payload, {b.min(ahead, lastRow), at});
   }
 }
 
@@ -277,7 +146,7 @@ void DotEmitter::emitDecoded(Value count) {
       sums = forVectors(
           begin, end, unit / width, sums,
           [&](Value column, int64_t vectors, bool, ArrayRef<Value> carried) {
-            prefetchNextTile(column);
+            prefetchNextTile(b.index(0), tile, column);
             SmallVector<Value> next(carried);
             for (int64_t part = 0; part < vectors; ++part)
               addDecoded(rows, b.add(column, part * width), begin, next);
@@ -288,10 +157,6 @@ void DotEmitter::emitDecoded(Value count) {
     });
   });
 }
-
-//===----------------------------------------------------------------------===//
-// Weights
-//===----------------------------------------------------------------------===//
 
 /// Walks the columns begin to end a few vectors at a time and what is left one
 /// by one; of packed weights that is one unit, filled up.
@@ -313,61 +178,13 @@ SmallVector<Value> DotEmitter::forVectors(Value begin, Value end, int64_t most,
   return walk(whole, end, carried, isPacked() ? most : 1, true);
 }
 
-/// The weights of an output in the vectors from `column` on.
-SmallVector<Value> DotEmitter::decode(Value output, Value column,
-                                      int64_t vectors, bool isRest) {
-  int64_t count = vectors * width;
-  int64_t perByte = isPacked() ? 2 : 1;
-  SmallVector<Value> at = {output, b.div(column, perByte)};
-  Value stored;
-  if (isPacked()) {
-    Value left = b.div(b.sub(columns, column), perByte);
-    Value codes = isRest
-                      ? b.loadFirst(operands.payload, at, count / perByte, left)
-                      : b.loadVector(operands.payload, at, count / perByte);
-    SmallVector<Value> scales;
-    Value scaleRow = b.div(output, format.getBlockRows());
-    Value lastBlock = b.add(b.div(columns, format.getBlockColumns()), -1);
-    for (int64_t first = 0; first < count; first += format.getBlockColumns()) {
-      Value block = b.div(b.add(column, first), format.getBlockColumns());
-      if (isRest)
-        block = b.min(block, lastBlock);
-      scales.push_back(b.load(operands.scales, {scaleRow, block}));
-    }
-    stored = b.decodeE2M1Blocks(codes, scales);
-  } else {
-    stored = b.loadVector(operands.payload, at, count);
-    if (scalesInputs())
-      stored = b.decodeE4M3(stored, b.getBF16Type());
-  }
-  SmallVector<Value> parts;
-  for (int64_t part = 0; part < vectors; ++part)
-    parts.push_back(b.slice(stored, part * width, width));
-  return parts;
-}
-
-/// Puts the weights of a span into `weights`.
-void DotEmitter::decodeSpan(Value begin, Value end) {
-  b.loop(tile, [&](Value i) {
-    Value output = getOutput(i);
-    forVectors(
-        begin, end, unit / width, {},
-        [&](Value column, int64_t vectors, bool isRest, ArrayRef<Value>) {
-          for (auto [part, vector] :
-               llvm::enumerate(decode(output, column, vectors, isRest)))
-            b.storeVector(vector, weights,
-                          {i, b.add(b.sub(column, begin), part * width)});
-          return SmallVector<Value>();
-        });
-  });
-}
-
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
 
 bool mlir::dsflash::isDotProduct(WeightType weight, int64_t groups) {
   FormatAttr format = weight.getFormat();
+  constexpr int64_t width = DotEmitter::width;
   if (weight.getColumns() % width)
     return false;
   bool hasPowers = format.hasScale() && format.getScale() == Element::E8M0;
@@ -387,9 +204,10 @@ bool mlir::dsflash::isDotProduct(WeightType weight, int64_t groups) {
 
 void mlir::dsflash::emitDotProduct(KernelBuilder &b, FormatAttr format,
                                    int64_t columns, ProductOperands operands) {
-  int64_t filled = llvm::alignTo(columns, getUnit(format));
+  constexpr int64_t narrowedBytes = 1 << 19, tileRows = DotEmitter::tileRows;
+  int64_t filled = llvm::alignTo(columns, DotEmitter::getUnit(format));
   int64_t fitting = narrowedBytes / 2 / filled / tileRows * tileRows;
-  int64_t rows = std::clamp(fitting, tileRows, mostRows);
+  int64_t rows = std::clamp(fitting, tileRows, DotEmitter::mostRows);
   operands.narrowed =
       forgetExtents(b, b.scratch({rows, filled}, b.getBF16Type()));
   operands.callFunction(

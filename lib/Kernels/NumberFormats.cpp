@@ -1,4 +1,4 @@
-//===- NumberFormats.cpp - bf16, E4M3, E8M0, E2M1 and packed rows ---------===//
+//===- NumberFormats.cpp - bf16, E4M3, E8M0 and E2M1 ----------------------===//
 //
 // All conversions are done on the bits of f32, so that every target gives the
 // values of QuantFormats.h.
@@ -8,7 +8,6 @@
 #include "dsflash/Kernels/KernelBuilder.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <cmath>
-#include <numeric>
 
 using namespace mlir;
 using namespace mlir::dsflash;
@@ -90,6 +89,13 @@ Value KernelBuilder::decodeBF16(Value value) {
 Value KernelBuilder::narrowBF16(Value value) {
   return NarrowBF16Op::create(
       *this, withElement(value.getType(), getBF16Type()), value);
+}
+
+Value KernelBuilder::joinBF16(Value even, Value odd) {
+  Value words = bitOr(shiftRight(bitsOf(even), 16), bitsOf(odd));
+  int64_t count = cast<VectorType>(words.getType()).getNumElements();
+  return vector::BitCastOp::create(
+      *this, VectorType::get(2 * count, getBF16Type()), words);
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,108 +243,4 @@ Value KernelBuilder::decodeStored(Value stored, Value scale,
   default:
     return stored;
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Packed rows
-//===----------------------------------------------------------------------===//
-
-static int64_t lastExtent(Value buffer) {
-  return cast<MemRefType>(buffer.getType()).getShape().back();
-}
-
-/// Vectors of codes of two a byte, each with the scales of a few blocks.
-void KernelBuilder::decodeSmallBlocks(FormatAttr format, Value payload,
-                                      Value scales, Value scaleRow, Value row,
-                                      Value out) {
-  int64_t dim = lastExtent(out), lanes = getLanes(dim / 2);
-  int64_t width = format.getBlockColumns(), blocks = 2 * lanes / width;
-  SmallVector<int64_t> blockOfLane;
-  for (int64_t lane = 0; lane < lanes; ++lane)
-    blockOfLane.push_back(2 * lane / width);
-  shareLoop(dim, 2 * lanes, [&](Value first) {
-    Value few = decodeScale(
-        loadVector(scales, {scaleRow, div(first, width)}, blocks), format);
-    Value scale = vector::ShuffleOp::create(*this, few, few, blockOfLane);
-    Value bits = widen(loadVector(payload, {row, div(first, 2)}, lanes));
-    auto decode = [&](Value codes) {
-      return mulf(decodeE2M1(codes, f32(1.0f)), scale);
-    };
-    Value vector = vector::InterleaveOp::create(*this, decode(bits),
-                                                decode(shiftRight(bits, 4)));
-    storeVector(vector, out, {first});
-  });
-}
-
-void KernelBuilder::decodeRow(FormatAttr format, Value payload, Value scales,
-                              Value row, Value out) {
-  int64_t dim = lastExtent(out);
-  if (!format.hasScale()) {
-    int64_t lanes = getLanes(dim);
-    shareLoop(dim, lanes, [&](Value column) {
-      Value stored = loadVector(payload, {row, column}, lanes);
-      storeVector(decodeStored(stored, /*scale=*/{}, format), out, {column});
-    });
-    return;
-  }
-  Value scaleRow = div(row, format.getBlockRows());
-  bool packed = format.getElement() == Element::E2M1;
-  int64_t perByte = packed ? 2 : 1;
-  int64_t width = format.getBlockColumns();
-  int64_t most = perByte * getLanes(dim / perByte);
-  if (packed && width < most && most % width == 0) {
-    decodeSmallBlocks(format, payload, scales, scaleRow, row, out);
-    return;
-  }
-  // A step lies inside one block, whatever the rest of the last block.
-  int64_t step = std::gcd(dim, width);
-  int64_t lanes = getLanes(step / perByte);
-  // Neighbouring threads take neighbouring vectors.
-  if (threads > 1)
-    step = lanes * perByte;
-  shareLoop(dim, step, [&](Value first) {
-    Value block = div(first, width);
-    Value scale = decodeScale(load(scales, {scaleRow, block}), format);
-    for (int64_t i = 0; i < step; i += lanes * perByte) {
-      Value column = add(first, i);
-      Value codes = loadVector(payload, {row, div(column, perByte)}, lanes);
-      storeVector(decodeStored(codes, scale, format), out, {column});
-    }
-  });
-}
-
-void KernelBuilder::encodeRow(FormatAttr format, Value values, Value valueRow,
-                              Value payload, Value scales, Value row) {
-  int64_t dim = lastExtent(values);
-  if (!format.hasScale()) {
-    int64_t lanes = getLanes(dim);
-    loop(index(0), index(dim), lanes, [&](Value column) {
-      Value vector = loadVector(values, {valueRow, column}, lanes);
-      storeVector(vector, payload, {row, column});
-    });
-    return;
-  }
-  int64_t block = format.getBlockColumns();
-  bool packed = format.getElement() == Element::E2M1;
-  int64_t perByte = packed ? 2 : 1;
-  int64_t lanes = getLanes(block / perByte);
-  Value scaleRow = div(row, format.getBlockRows());
-  loop(dim / block, [&](Value number) {
-    Value first = mul(number, block);
-    SmallVector<Value> group;
-    for (int64_t i = 0; i < block; i += lanes * perByte)
-      group.push_back(
-          loadVector(values, {valueRow, add(first, i)}, lanes * perByte));
-    Value scale = quantizeGroup(group, format);
-    store(encodeScale(scale, format), scales, {scaleRow, number});
-    for (auto [i, vector] : llvm::enumerate(group)) {
-      Value codes = encode(vector, format);
-      if (packed) {
-        auto halves = vector::DeinterleaveOp::create(*this, codes);
-        codes = bitOr(halves.getRes1(), shiftLeft(halves.getRes2(), 4));
-      }
-      Value column = add(div(first, perByte), i * lanes);
-      storeVector(codes, payload, {row, column});
-    }
-  });
 }

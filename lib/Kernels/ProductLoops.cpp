@@ -82,9 +82,11 @@ SmallVector<Value> ProductLoops::loadSums(Value row) {
   return sums;
 }
 
-void ProductLoops::storeSums(Value row, ArrayRef<Value> sums) {
-  for (auto [i, sum] : llvm::enumerate(sums))
-    b.storeVector(sum, partial, {row, b.index(i * lanes)});
+void ProductLoops::storeSums(Value row, ArrayRef<Value> sums, Value output) {
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    Value at = output ? b.add(output, int64_t(i)) : b.index(i);
+    b.storeVector(sum, partial, {row, b.mul(at, lanes)});
+  }
 }
 
 /// Stores the results of a block of rows.

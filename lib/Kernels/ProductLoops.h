@@ -38,7 +38,8 @@ protected:
   Row getRow(Value number);
   SmallVector<Value> zeros();
   SmallVector<Value> loadSums(Value row);
-  void storeSums(Value row, ArrayRef<Value> sums);
+  /// Of the outputs from number `output` of the tile on.
+  void storeSums(Value row, ArrayRef<Value> sums, Value output = {});
 
   KernelBuilder &b;
   FormatAttr format;

@@ -5,11 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Jit.h"
-#include "Weights.h"
+#include "Product.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include <gtest/gtest.h>
-#include <limits>
 
 using namespace dsflash_test;
 using Code = Jit::Code;
@@ -136,129 +133,50 @@ TEST(DotBF16, Subnormals) {
 // Products
 //===----------------------------------------------------------------------===//
 
-struct Case {
-  std::string element;
-  int64_t groups;
-  int64_t outputs;
-  int64_t columns;
-};
-
 /// A product of rounded inputs.
-class DotProduct {
-public:
-  DotProduct(const Case &shape, Code code)
-      : shape(shape), random(shape.outputs * 1000 + shape.columns),
-        weight(shape.element, shape.outputs, shape.columns, random) {
-    std::string x = tensor(shape.groups * shape.columns);
-    std::string y = tensor(shape.outputs);
-    std::string name = shape.groups == 1 ? "linear" : "grouped_linear";
-    std::string attributes =
-        "{groups = " + std::to_string(shape.groups) + " : i64} ";
-    jit.addKernel(
-        "product",
-        "func.func @f(%x: " + x + ", %w: " + weight.getType() + ") -> " + y +
-            " {\n  %r = dsflash.round %x {point = \"x\"} : " + x +
-            "\n  %y = dsflash." + name + " %r, %w " +
-            (shape.groups == 1 ? "" : attributes) + ": (" + x + ", " +
-            weight.getType() + ") -> " + y + "\n  return %y : " + y + "\n}");
-    jit.compile(code);
-  }
+Product makeProduct(const ProductCase &shape, Code code) {
+  return Product(shape, /*attributes=*/"", /*hasRoundedInput=*/true, code);
+}
 
-  std::vector<float> getInput(int64_t rows) {
-    std::normal_distribution<float> normal;
-    std::vector<float> input(rows * shape.groups * shape.columns);
-    for (float &x : input)
-      x = dsf_bf16_round(normal(random));
-    return input;
-  }
-  int64_t getTiles() const {
-    return shape.groups * ((shape.outputs / shape.groups + 7) / 8);
-  }
-
-  void run(int64_t begin, int64_t end, std::vector<float> &input,
-           std::vector<float> &output) {
-    int64_t rows = output.size() / shape.outputs;
-    Memref<float, 2> x(input, rows, shape.groups * shape.columns);
-    Memref<float, 2> y(output, rows, shape.outputs);
-    if (weight.scales.empty())
-      jit.call("product", begin, end, x, y, flat(weight.payload));
-    else
-      jit.call("product", begin, end, x, y, flat(weight.payload),
-               flat(weight.scales));
-  }
-  std::vector<float> run(std::vector<float> input) {
-    int64_t rows = input.size() / (shape.groups * shape.columns);
-    std::vector<float> output(rows * shape.outputs,
-                              std::numeric_limits<float>::quiet_NaN());
-    run(0, getTiles(), input, output);
-    return output;
-  }
-
-  /// The i-th output: 32 adjacent columns at a time, or of E2M1 every fourth of
-  /// 128, from each of the first four; zeros behind the last column.
-  float getExpected(const std::vector<float> &input, int64_t i) const {
-    int64_t row = i / shape.outputs, output = i % shape.outputs;
-    int64_t group = output / (shape.outputs / shape.groups);
-    const float *x = &input[(row * shape.groups + group) * shape.columns];
-    bool isPacked = shape.element == "e2m1";
-    int64_t step = isPacked ? 4 : 1, unit = step * width;
-    Sums sums = {};
-    for (int64_t first = 0; first < shape.columns; first += unit)
-      for (int64_t part = 0; part < step; ++part) {
-        std::array<float, width> a = {}, b = {};
-        for (int64_t k = 0; k < width; ++k) {
-          int64_t column = first + k * step + part;
-          if (column >= shape.columns)
-            continue;
-          a[k] = x[column];
-          b[k] = float(weight.get(output, column));
-        }
-        addPairs(sums, a, b);
+/// The i-th output: 32 adjacent columns at a time, or of E2M1 every fourth of
+/// 128, from each of the first four; zeros behind the last column.
+float getExpected(const Product &product, const std::vector<float> &input,
+                  int64_t i) {
+  const ProductCase &shape = product.shape;
+  int64_t row = i / shape.outputs, output = i % shape.outputs;
+  int64_t group = output / (shape.outputs / shape.groups);
+  const float *x = &input[(row * shape.groups + group) * shape.columns];
+  bool isPacked = shape.element == "e2m1";
+  int64_t step = isPacked ? 4 : 1, unit = step * width;
+  Sums sums = {};
+  for (int64_t first = 0; first < shape.columns; first += unit)
+    for (int64_t part = 0; part < step; ++part) {
+      std::array<float, width> a = {}, b = {};
+      for (int64_t k = 0; k < width; ++k) {
+        int64_t column = first + k * step + part;
+        if (column >= shape.columns)
+          continue;
+        a[k] = x[column];
+        b[k] = float(product.weight.get(output, column));
       }
-    return addLanes(sums);
-  }
-
-  static std::string tensor(int64_t features) {
-    return "tensor<?x" + std::to_string(features) + "xf32>";
-  }
-
-  Case shape;
-  std::mt19937 random;
-  Weight weight;
-  Jit jit;
-};
+      addPairs(sums, a, b);
+    }
+  return addLanes(sums);
+}
 
 TEST(DotProduct, KeepsItsOrderWhateverRowsAndSplit) {
   for (const char *element : {"bf16", "e4m3", "e2m1"})
-    for (Case shape : {Case{"", 1, 5, 32}, {"", 2, 80, 96}, {"", 1, 12, 1056}})
+    for (ProductCase shape :
+         {ProductCase{"", 1, 5, 32}, {"", 2, 80, 96}, {"", 1, 12, 1056}})
       for (Code code : getCodes()) {
         shape.element = element;
-        DotProduct product(shape, code);
-        std::string name = shape.element + " " + std::to_string(shape.outputs) +
-                           "x" + std::to_string(shape.columns);
-        int64_t features = shape.groups * shape.columns;
+        Product product = makeProduct(shape, code);
         std::vector<float> input = product.getInput(75);
         std::vector<float> all = product.run(input);
         for (size_t i = 0; i < all.size(); ++i)
-          ASSERT_EQ(all[i], product.getExpected(input, i)) << name << " " << i;
-        for (int64_t rows : {0, 1, 2, 3, 4, 5, 8, 33}) {
-          std::vector<float> some =
-              product.run({input.begin(), input.begin() + rows * features});
-          EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin()))
-              << name << ", rows " << rows;
-        }
-        for (int64_t rows : {1, 75}) {
-          std::vector<float> part(input.begin(),
-                                  input.begin() + rows * features);
-          std::vector<float> pieces(rows * shape.outputs);
-          for (int64_t end = product.getTiles(), size = 1; end > 0; ++size) {
-            int64_t begin = std::max<int64_t>(end - size, 0);
-            product.run(begin, end, part, pieces);
-            end = begin;
-          }
-          EXPECT_TRUE(std::equal(pieces.begin(), pieces.end(), all.begin()))
-              << name << ", rows " << rows << " in pieces";
-        }
+          ASSERT_EQ(all[i], getExpected(product, input, i))
+              << product.describe() << " " << i;
+        product.expectSameInParts(input, all);
       }
 }
 
@@ -267,7 +185,7 @@ TEST(DotProduct, KeepsItsOrderWhateverRowsAndSplit) {
 TEST(DotProduct, EveryCodeWithExtremeScales) {
   for (Code code : getCodes())
     for (const char *element : {"e4m3", "e2m1"}) {
-      DotProduct product({element, 1, 8, 32}, code);
+      Product product = makeProduct({element, 1, 8, 32}, code);
       std::vector<uint8_t> &payload = product.weight.payload;
       for (size_t i = 0; i < payload.size(); ++i)
         payload[i] = i;

@@ -1,20 +1,12 @@
 //===- MatrixProductTest.cpp - Products against a loop in double ----------===//
 
-#include "Jit.h"
-#include "Weights.h"
-#include <gtest/gtest.h>
-#include <limits>
+#include "Product.h"
 
 using namespace dsflash_test;
 
 namespace {
 
-struct Case {
-  std::string element;
-  int64_t groups;
-  int64_t outputs;
-  int64_t columns; // of the weight
-};
+using Case = ProductCase;
 
 std::vector<Case> getCases() {
   std::vector<Case> cases;
@@ -37,114 +29,35 @@ std::vector<Case> getCases() {
   return cases;
 }
 
-class Product {
-public:
-  explicit Product(const Case &shape, std::string attributes = "")
-      : shape(shape), random(shape.outputs * 1000 + shape.columns),
-        weight(shape.element, shape.outputs, shape.columns, random) {
-    std::string x = tensor(shape.groups * shape.columns);
-    std::string y = tensor(shape.outputs);
-    std::string name = shape.groups == 1 ? "linear" : "grouped_linear";
-    if (shape.groups > 1) {
-      attributes += attributes.empty() ? "" : ", ";
-      attributes += "groups = " + std::to_string(shape.groups) + " : i64";
-    }
-    jit.addKernel("product",
-                  "func.func @f(%x: " + x + ", %w: " + weight.getType() +
-                      ") -> " + y + " {\n  %y = dsflash." + name + " %x, %w {" +
-                      attributes + "} : (" + x + ", " + weight.getType() +
-                      ") -> " + y + "\n  return %y : " + y + "\n}");
-    jit.compile();
-  }
-
-  std::vector<float> getInput(int64_t rows) {
-    std::normal_distribution<float> normal;
-    std::vector<float> input(rows * shape.groups * shape.columns);
-    for (float &x : input)
-      x = normal(random);
-    return input;
-  }
-  int64_t getTiles() const {
-    return shape.groups * ((shape.outputs / shape.groups + 7) / 8);
-  }
-
-  void run(int64_t begin, int64_t end, std::vector<float> &input,
-           std::vector<float> &output) {
-    int64_t rows = output.size() / shape.outputs;
-    Memref<float, 2> x(input, rows, shape.groups * shape.columns);
-    Memref<float, 2> y(output, rows, shape.outputs);
-    if (weight.scales.empty())
-      jit.call("product", begin, end, x, y, flat(weight.payload));
-    else
-      jit.call("product", begin, end, x, y, flat(weight.payload),
-               flat(weight.scales));
-  }
-  std::vector<float> run(std::vector<float> input) {
-    int64_t rows = input.size() / (shape.groups * shape.columns);
-    std::vector<float> output(rows * shape.outputs,
-                              std::numeric_limits<float>::quiet_NaN());
-    run(0, getTiles(), input, output);
-    return output;
-  }
-
-  /// Of the i-th output: in double, over the columns in order.
-  double getSum(const std::vector<float> &input, size_t i) const {
-    const float *row = &input[i / shape.outputs * shape.columns];
-    double sum = 0;
-    for (int64_t k = 0; k < shape.columns; ++k)
-      sum += double(row[k]) * weight.get(i % shape.outputs, k);
-    return sum;
-  }
-
-  void expectNear(const std::vector<float> &input,
-                  const std::vector<float> &output) {
-    int64_t features = shape.groups * shape.columns;
-    for (size_t i = 0; i < output.size(); ++i) {
-      int64_t row = i / shape.outputs, o = i % shape.outputs;
-      int64_t group = o / (shape.outputs / shape.groups);
-      double sum = 0, size = 0;
-      for (int64_t k = 0; k < shape.columns; ++k) {
-        double term = input[row * features + group * shape.columns + k] *
-                      weight.get(o, k);
-        sum += term;
-        size += std::abs(term);
-      }
-      ASSERT_NEAR(output[i], sum, 1e-6 * size) << "row " << row << " of " << o;
-    }
-  }
-
-  static std::string tensor(int64_t features) {
-    return "tensor<?x" + std::to_string(features) + "xf32>";
-  }
-
-  Case shape;
-  std::mt19937 random;
-  Weight weight;
-  Jit jit;
+/// Of the i-th output.
+struct Sum {
+  double sum = 0, size = 0; // of the terms, in double and in order
 };
+Sum getSum(const Product &product, const std::vector<float> &input, size_t i) {
+  const Case &shape = product.shape;
+  int64_t row = i / shape.outputs, o = i % shape.outputs;
+  int64_t group = o / (shape.outputs / shape.groups);
+  const float *x = &input[row * product.getFeatures() + group * shape.columns];
+  Sum result;
+  for (int64_t k = 0; k < shape.columns; ++k) {
+    double term = double(x[k]) * product.weight.get(o, k);
+    result.sum += term;
+    result.size += std::abs(term);
+  }
+  return result;
+}
 
 class MatrixProduct : public testing::TestWithParam<Case> {};
 
 TEST_P(MatrixProduct, MatchesALoopAndDependsOnNeitherRowsNorSplit) {
   Product product(GetParam());
-  int64_t features = product.shape.groups * product.shape.columns;
   std::vector<float> input = product.getInput(70);
   std::vector<float> all = product.run(input);
-  product.expectNear(input, all);
-  for (int64_t rows : {0, 1, 2, 3, 4, 5, 8, 33}) {
-    std::vector<float> some =
-        product.run({input.begin(), input.begin() + rows * features});
-    EXPECT_TRUE(std::equal(some.begin(), some.end(), all.begin())) << rows;
+  for (size_t i = 0; i < all.size(); ++i) {
+    Sum expected = getSum(product, input, i);
+    ASSERT_NEAR(all[i], expected.sum, 1e-6 * expected.size) << i;
   }
-
-  std::vector<float> pieces(all.size());
-  int64_t tiles = product.getTiles();
-  for (int64_t end = tiles, size = 1; end > 0; ++size) {
-    int64_t begin = std::max<int64_t>(end - size, 0);
-    product.run(begin, end, input, pieces);
-    end = begin;
-  }
-  EXPECT_EQ(pieces, all);
+  product.expectSameInParts(input, all);
 }
 
 // Sums of f64 are rounded once.
@@ -156,8 +69,8 @@ TEST(MatrixProductTest, F64Accumulation) {
     std::vector<float> input = product.getInput(33);
     std::vector<float> all = product.run(input);
     for (size_t i = 0; i < all.size(); ++i)
-      EXPECT_EQ(all[i], float(product.getSum(input, i)))
-          << shape.element << " " << shape.outputs << "x" << shape.columns;
+      EXPECT_EQ(all[i], float(getSum(product, input, i).sum))
+          << product.describe();
     std::vector<float> one =
         product.run({input.begin(), input.begin() + shape.columns});
     EXPECT_TRUE(std::equal(one.begin(), one.end(), all.begin()));

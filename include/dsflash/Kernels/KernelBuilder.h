@@ -203,6 +203,8 @@ public:
   Value decodeBF16(Value value);
   /// bf16 of f32 values that are exact in it, scalar or vector.
   Value narrowBF16(Value value);
+  /// bf16 of two vectors of such values, in turn: even[0], odd[0], even[1] ...
+  Value joinBF16(Value even, Value odd);
   /// Values of E4M3 codes (i8, scalar or vector), in f32 or `element`.
   Value decodeE4M3(Value code, Type element = {});
   /// Codes (i8) of f32 values: saturating at 448, to nearest, ties to even, in
@@ -241,9 +243,9 @@ public:
                       int64_t sharers = 1);
 
   // --- packed rows ---
-  /// Decodes row `row` of a plane pair into `out` (memref<dimxf32> scratch);
-  /// the threads of an item share its columns. Blocks of one scale lie along
-  /// the columns; scale row = row / blockRows.
+  /// Decodes row `row` of a plane pair into `out`, scratch of f32, or of bf16
+  /// where that is exact; the threads of an item share its columns. Blocks of
+  /// one scale lie along the columns; scale row = row / blockRows.
   void decodeRow(FormatAttr format, Value payload, Value scales, Value row,
                  Value out);
   /// Quantizes `dim` f32 of values[valueRow, 0..] in the format of a state and
@@ -254,6 +256,8 @@ public:
 private:
   void decodeSmallBlocks(FormatAttr format, Value payload, Value scales,
                          Value scaleRow, Value row, Value out);
+  void decodeE4M3Blocks(FormatAttr format, Value payload, Value scales,
+                        Value scaleRow, Value row, Value out);
   Value integer(Type type, int64_t value);
   /// The type of `like`, scalar or vector, with another element type.
   static Type withElement(Type like, Type element);

@@ -37,7 +37,7 @@ private:
   void addPairs(Value begin, Value pairs);
   Value loadPair(Value head, Value t);
 
-  Value rows;    // of decoded keys, f32
+  Value rows;    // of a pair of keys, bf16
   Value queries; // bf16
   Value tile;    // [key, feature] of bf16
   Value values;  // [pair, feature, key of the pair] of bf16
@@ -54,7 +54,7 @@ PairAttention::PairAttention(KernelBuilder &b, const AttentionShape &shape,
     : ThreadAttention(b, shape, keys, heads) {
   Type f32 = b.getF32Type(), bf16 = b.getBF16Type();
   int64_t pitch = llvm::alignTo(mostKeys, scoreKeys);
-  rows = b.scratch({2, shape.dim}, f32);
+  rows = b.scratch({2, shape.dim}, bf16);
   queries = b.scratch({shape.mostHeads, shape.dim}, bf16);
   tile = b.scratch({scoreKeys, shape.dim}, bf16);
   values = b.scratch({valuePairs, 2 * shape.dim}, bf16);
@@ -82,15 +82,10 @@ void PairAttention::narrowQueries() {
 /// Puts keys from `begin` on into the tile; hidden ones get minus infinity.
 void PairAttention::fetchTile(Value begin) {
   constexpr float hidden = -std::numeric_limits<float>::infinity();
-  Value row = viewRow(b, rows, b.index(0), b.index(0), shape.dim);
   b.storeVector(b.f32(0.0f, scoreKeys), mask, {b.index(0)});
   b.loop(scoreKeys, [&](Value slot) {
-    fetch(b.add(begin, slot), row,
+    fetch(b.add(begin, slot), viewRow(b, tile, slot, b.index(0), shape.dim),
           [&] { b.store(b.f32(hidden), mask, {slot}); });
-    b.loop(b.index(0), b.index(shape.dim), width, [&](Value f) {
-      b.storeVector(b.narrowBF16(b.loadVector(row, {f}, width)), tile,
-                    {slot, f});
-    });
   });
 }
 
@@ -157,15 +152,13 @@ void PairAttention::fetchPairs(Value begin, Value pairs) {
     b.loop(2, [&](Value i) {
       fetch(b.add(t, i), viewRow(b, rows, i, b.index(0), shape.dim), [] {});
     });
-    b.loop(b.index(0), b.index(shape.dim), sumLanes, [&](Value f) {
-      auto getBits = [&](int64_t i) {
-        return b.bitsOf(b.loadVector(rows, {b.index(i), f}, sumLanes));
-      };
-      // The first key is the low half of a word.
-      Value both = b.bitOr(b.shiftRight(getBits(0), 16), getBits(1));
-      b.storeVector(vector::BitCastOp::create(
-                        b, VectorType::get(width, b.getBF16Type()), both),
-                    values, {pair, b.mul(f, 2)});
+    b.loop(b.index(0), b.index(shape.dim), width, [&](Value f) {
+      Value both = vector::InterleaveOp::create(
+          b, b.loadVector(rows, {b.index(0), f}, width),
+          b.loadVector(rows, {b.index(1), f}, width));
+      for (int64_t i = 0; i < 2; ++i)
+        b.storeVector(b.slice(both, i * width, width), values,
+                      {pair, b.add(b.mul(f, 2), i * width)});
     });
   });
 }

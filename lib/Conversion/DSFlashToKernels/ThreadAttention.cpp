@@ -43,11 +43,22 @@ void ThreadAttention::findSelected() {
   count = b.add(count, b.max(b.sub(limits[1], limits[0]), b.index(0)));
 }
 
+/// Fills `to` with vectors of f32.
+void ThreadAttention::putRow(
+    Value to, function_ref<Value(Value f, int64_t lanes)> getVector) {
+  bool isBF16 = cast<MemRefType>(to.getType()).getElementType().isBF16();
+  int64_t lanes = b.getLanes(shape.dim);
+  if (isBF16 && shape.dim % (2 * lanes) == 0)
+    lanes *= 2;
+  b.loop(b.index(0), b.index(shape.dim), lanes, [&](Value f) {
+    Value vector = getVector(f, lanes);
+    b.storeVector(isBF16 ? b.narrowBF16(vector) : vector, to, {f});
+  });
+}
+
 void ThreadAttention::fetch(Value t, Value to, function_ref<void()> hide) {
   auto putNothing = [&] {
-    forVectors(b, shape.dim, [&](Value f, int64_t lanes) {
-      b.storeVector(b.f32(0.0f, lanes), to, {f});
-    });
+    putRow(to, [&](Value, int64_t lanes) { return b.f32(0.0f, lanes); });
     hide();
   };
   auto putSelected = [&] {
@@ -77,8 +88,8 @@ void ThreadAttention::fetchOfWindow(Value t, Value to) {
       b.cmp(Cmp::sge, position, keys.callPosition),
       [&] {
         Value row = b.add(keys.callRow, b.sub(position, keys.callPosition));
-        forVectors(b, shape.dim, [&](Value f, int64_t lanes) {
-          b.storeVector(b.loadVector(keys.kv, {row, f}, lanes), to, {f});
+        putRow(to, [&](Value f, int64_t lanes) {
+          return b.loadVector(keys.kv, {row, f}, lanes);
         });
       },
       [&] {

@@ -44,8 +44,9 @@ protected:
   ThreadAttention(KernelBuilder &b, const AttentionShape &shape,
                   const AttentionKeys &keys, const AttentionHeads &heads);
 
-  /// Puts the values of key t into `to`, of rank 1; zeros where there is no
-  /// such key, where `hide` is emitted too.
+  /// Puts the values of key t into `to`, of rank 1 and f32, or bf16 if keys are
+  /// exact in it; zeros where there is no such key, where `hide` is emitted
+  /// too.
   void fetch(Value t, Value to, function_ref<void()> hide);
   void forHeads(int64_t step, function_ref<void(Value head)> body) {
     b.loop(b.index(0), heads.count, step, body);
@@ -67,6 +68,7 @@ protected:
   Value count; // of the keys
 
 private:
+  void putRow(Value to, function_ref<Value(Value f, int64_t lanes)> getVector);
   void fetchOfWindow(Value t, Value to);
   void findSelected();
 
