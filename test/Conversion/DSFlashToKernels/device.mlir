@@ -227,3 +227,28 @@ func.func @looked_up(%rows: tensor<?x4xi64>, %table: !table) -> tensor<?x128xf32
   %x = dsflash.engram_lookup %rows, %table : (tensor<?x4xi64>, !table) -> tensor<?x128xf32>
   return %x : tensor<?x128xf32>
 }
+// A table's row has a block, whose threads take neighbouring vectors.
+// CHECK-LABEL: func.func private @engram_lookup_152x32_e4m3(
+// CHECK-SAME:  dsflash.block = #dsflash.block<threads = 32
+
+// -----
+
+// A thread of the one block has an expert: it counts that one's slots, a tile
+// of them at a time, adds the counts of those before, and puts the slots there.
+// CHECK-LABEL: func.func @grouped
+// CHECK:       dsflash.dispatch @group_by_expert_3 grid(%c1
+func.func @grouped(%e: tensor<?x3xi32>) -> (tensor<?x3xi32>, tensor<65xi32>) {
+  %order, %offsets = dsflash.group_by_expert %e : (tensor<?x3xi32>) -> (tensor<?x3xi32>, tensor<65xi32>)
+  return %order, %offsets : tensor<?x3xi32>, tensor<65xi32>
+}
+// CHECK-LABEL: func.func private @group_by_expert_3(
+// CHECK-SAME:  dsflash.block = #dsflash.block<threads = 64, shared_bytes = 512>
+// CHECK:       memref.view {{.*}} to memref<64xi32, 3>
+// CHECK:       memref.view {{.*}} to memref<64xi32, 3>
+// CHECK:       scf.for
+// CHECK:         scf.for
+// CHECK:           nvvm.barrier0
+// CHECK:           nvvm.barrier0
+// CHECK:           scf.for
+// CHECK:         scf.for
+// CHECK:           nvvm.barrier0

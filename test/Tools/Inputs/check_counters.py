@@ -11,8 +11,7 @@ for kernel in kernels:
     name = kernel["name"]
     assert kernel["unique_ratio"] <= 1.02, (name, kernel["unique_ratio"])
     assert kernel["bank_ratio"] <= 1.1, (name, kernel["bank_ratio"])
-    # The values' block uses a slice of the scales in a sector.
-    assert kernel["sector_ratio"] <= 1.05 or name.startswith("csa2_values"), (name, kernel["sector_ratio"])
+    assert kernel["sector_ratio"] <= 1.05, (name, kernel["sector_ratio"])
     if kernel["request_formula"] is not None:
         with_formula.add(name.split("_")[0])
         assert abs(kernel["request_ratio"] / kernel["request_formula"] - 1) <= 0.05, kernel
