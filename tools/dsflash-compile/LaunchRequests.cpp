@@ -99,8 +99,8 @@ private:
 
   //===--- attention ------------------------------------------------------===//
 
-  /// Where a row is, and where its sequence's states are.
-  static constexpr double kRowLookUp = 4 * kId + 3 * kAddress;
+  /// A row's sequence, position and first row, and the addresses of its states.
+  static constexpr double kRowLookUp = 3 * kId + 2 * kAddress;
 
   /// Of the selection, which comes behind the global rows; 0 without.
   double getSelection() {
@@ -140,6 +140,9 @@ private:
     double heads = columnsOf(inits[0]) / dim;
     double groups = std::ceil(heads / BlockAttention::tileHeads);
     double slices = std::ceil(dim / BlockAttention::tileFeatures);
+    // Threads of heads that there are take the denominators of two.
+    double used = heads / (groups * BlockAttention::tileHeads);
+    double bounds = getSelection() > 0 ? 2 : 1;
     bool hasScales = columnsOf(inputs.back()) > 2;
     Value probabilities = inputs[inputs.size() - (hasScales ? 4 : 3)];
     double pitch = columnsOf(probabilities) / heads;
@@ -147,7 +150,7 @@ private:
     return heads * getTiledKeys() * slices * bytesOf(probabilities) +
            groups * getKeys() + groups * slices * getSelection() +
            (hasScales ? groups * getKeyScales(inputs.back(), pitch) : 0) +
-           items * threads * (kRowLookUp + 2 * kId + 2 * kFloat) +
+           items * threads * (kRowLookUp + bounds * kId + 2 * kFloat * used) +
            elementsOf(inits[0]) * kFloat;
   }
   /// Words of scales, some for each key that has a place in a row.
