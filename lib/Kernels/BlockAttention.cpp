@@ -72,7 +72,7 @@ BlockAttention::Layout BlockAttention::getScoreLayout(int64_t stages) const {
   return Layout({onTensorCores, /*depth=*/KeyLoader::width, /*columns=*/kKeys,
                  /*isTransposed=*/false, leftStages},
                 {ring, global, dim, stages, /*count=*/kKeys, /*total=*/kKeys,
-                 /*features=*/dim},
+                 /*features=*/dim, /*isSliced=*/false},
                 Float32Type::get(config.getContext()));
 }
 
@@ -80,7 +80,7 @@ BlockAttention::Layout BlockAttention::getValueLayout(int64_t stages) const {
   return Layout({onTensorCores, /*depth=*/kKeys, /*columns=*/kFeatures,
                  /*isTransposed=*/true, /*leftStages=*/stages},
                 {ring, global, dim, stages, /*count=*/kKeys, /*total=*/pitch,
-                 /*features=*/kFeatures},
+                 /*features=*/kFeatures, /*isSliced=*/true},
                 getProbabilityType());
 }
 
@@ -97,6 +97,13 @@ Type BlockAttention::getProbabilityType() const {
   MLIRContext *context = config.getContext();
   return onTensorCores ? Type(BFloat16Type::get(context))
                        : Float32Type::get(context);
+}
+
+bool BlockAttention::hasKeyScales() const {
+  return getScoreLayout(/*stages=*/2).keys.getScales() > 0;
+}
+int64_t BlockAttention::getKeyScales() const {
+  return KeyLoader::getSlices(dim) * pitch;
 }
 
 BlockAttr BlockAttention::getScoreBlock() const {
@@ -169,11 +176,12 @@ sumSteps(KernelBuilder &b, AttentionTile &tile,
 
 void BlockAttention::emitScores(KernelBuilder &b, const AttentionKeys &keys,
                                 Value item, Value query, Value scores,
-                                Value bounds) const {
+                                Value bounds, Value keyScales) const {
   auto emit = [&](KernelBuilder &b, const AttentionKeys &keys,
                   ValueRange others) {
     Value item = others[0], pitch = others[1], query = others[2],
           scores = others[3], bounds = others[4];
+    Value keyScales = hasKeyScales() ? others[5] : Value();
     Layout layout = getScoreLayout();
     AttentionTile tile(b, layout.tile);
     KeyLoader loader(b, keys, layout.keys, layout.keysOffset);
@@ -219,6 +227,9 @@ void BlockAttention::emitScores(KernelBuilder &b, const AttentionKeys &keys,
     b.when(b.cmp(Cmp::slt, begin, roundUp(b, end, kKeyStep)), [&] {
       loader.find(begin, end, firstColumn, /*firstFeature=*/b.index(0));
       b.barrier();
+      if (keyScales)
+        b.when(b.cmp(Cmp::eq, group.first, b.index(0)),
+               [&] { loader.storeSlices(keyScales, begin, pitch); });
       HeadLoader queries(b, tile, layout.tile, group, query, keys.row,
                          b.index(dim), layout.keys.stages, layout.headsOffset);
       storeScores(sumSteps(
@@ -232,8 +243,10 @@ void BlockAttention::emitScores(KernelBuilder &b, const AttentionKeys &keys,
           }));
     });
   };
-  keys.callFunction(b, getName("scores"),
-                    {item, b.index(pitch), query, scores, bounds}, emit);
+  SmallVector<Value> others = {item, b.index(pitch), query, scores, bounds};
+  if (keyScales)
+    others.push_back(keyScales);
+  keys.callFunction(b, getName("scores"), others, emit);
 }
 
 //===----------------------------------------------------------------------===//
@@ -289,11 +302,12 @@ void BlockAttention::emitSoftmax(KernelBuilder &b, Value row, Value head,
 void BlockAttention::emitValues(KernelBuilder &b, const AttentionKeys &keys,
                                 Value item, Value probabilities,
                                 Value denominators, Value bounds,
-                                Value result) const {
+                                Value keyScales, Value result) const {
   auto emit = [&](KernelBuilder &b, const AttentionKeys &keys,
                   ValueRange others) {
     Value item = others[0], pitch = others[1], probabilities = others[2],
           denominators = others[3], bounds = others[4], result = others[5];
+    Value keyScales = hasKeyScales() ? others[6] : Value();
     Layout layout = getValueLayout();
     AttentionTile tile(b, layout.tile);
     KeyLoader loader(b, keys, layout.keys, layout.keysOffset);
@@ -306,7 +320,7 @@ void BlockAttention::emitValues(KernelBuilder &b, const AttentionKeys &keys,
                        pitch, layout.keys.stages, layout.headsOffset);
     // Shared memory of the item before is free.
     b.barrier();
-    loader.find(b.index(0), end, firstColumn, firstFeature);
+    loader.find(b.index(0), end, firstColumn, firstFeature, keyScales, pitch);
     b.barrier();
     SmallVector<Value> sums = sumSteps(
         b, tile, layout.tile, layout.keys.stages, end, weights, group.count,
@@ -335,8 +349,10 @@ void BlockAttention::emitValues(KernelBuilder &b, const AttentionKeys &keys,
     });
   };
   // The number of keys that have a place is one of the function's own.
-  keys.callFunction(
-      b, getName("values." + std::to_string(pitch)),
-      {item, b.index(pitch), probabilities, denominators, bounds, result},
-      emit);
+  SmallVector<Value> others = {item,         b.index(pitch), probabilities,
+                               denominators, bounds,         result};
+  if (keyScales)
+    others.push_back(keyScales);
+  keys.callFunction(b, getName("values." + std::to_string(pitch)), others,
+                    emit);
 }

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -20,6 +21,8 @@ using Cmp = arith::CmpIPredicate;
 static constexpr int64_t kThreads = AttentionTile::threads;
 static constexpr int64_t kWarps = kThreads / kWarp;
 static constexpr int64_t kKindBits = 2;
+/// Scales of a slice of a key.
+static constexpr int64_t kScalesOfWord = 4;
 /// f32 values and packed ones that a thread turns into values at a time.
 static constexpr int64_t kFloatUnit = 4, kPackedUnit = 8;
 
@@ -33,7 +36,7 @@ bool KeyLoader::isPossible(FormatAttr format, int64_t dim) {
   if (!isPacked(format))
     return dim % kPackedUnit == 0;
   int64_t columns = format.getBlockColumns();
-  return columns % kPackedUnit == 0 && width % columns == 0 &&
+  return width % columns == 0 && width / columns <= kScalesOfWord &&
          format.getPayloadBytes(dim) % kCopyBytes == 0;
 }
 
@@ -44,7 +47,11 @@ int64_t KeyLoader::Shape::getScales() const {
       int64_t scales = llvm::divideCeil(features, format.getBlockColumns());
       most = std::max(most, scales);
     }
-  return most;
+  return isSliced && most ? kScalesOfWord : most;
+}
+
+int64_t KeyLoader::getSlices(int64_t dim) {
+  return llvm::divideCeil(dim, width);
 }
 
 int64_t KeyLoader::Shape::getBytes() const {
@@ -146,7 +153,7 @@ Value KeyLoader::findInSelection(Value column) {
 }
 
 void KeyLoader::find(Value begin, Value end, Value firstColumn,
-                     Value firstFeature) {
+                     Value firstFeature, Value slices, Value pitch) {
   firstFound = firstFeature;
   b.loop(b.thread(), b.index(shape.total), kThreads, [&](Value slot) {
     auto put = [&](Value place) { b.store(place, places, {slot}); };
@@ -164,8 +171,48 @@ void KeyLoader::find(Value begin, Value end, Value firstColumn,
         putRest);
   });
   b.barrier();
-  if (scales)
-    findScales(b.min(b.sub(end, begin), b.index(shape.total)));
+  Value count = b.min(b.sub(end, begin), b.index(shape.total));
+  if (slices)
+    loadSlice(count, slices, pitch);
+  else if (scales)
+    findScales(count);
+}
+
+void KeyLoader::loadSlice(Value count, Value slices, Value pitch) {
+  constexpr int64_t lanes = kCopyBytes / kScalesOfWord;
+  Value first = b.mul(b.div(firstFound, width), pitch);
+  Value flat = memref::CollapseShapeOp::create(
+      b, scales, SmallVector<ReassociationIndices>{{0, 1}});
+  b.loop(b.mul(b.thread(), lanes), count, kThreads * lanes, [&](Value slot) {
+    Value words = b.loadVector(slices, {keys.row, b.add(first, slot)}, lanes,
+                               llvm::Align(kCopyBytes));
+    auto bytes = VectorType::get(kCopyBytes, b.getI8Type());
+    b.storeVector(vector::BitCastOp::create(b, bytes, words), flat,
+                  {b.mul(slot, kScalesOfWord)}, llvm::Align(kCopyBytes));
+  });
+}
+
+void KeyLoader::storeSlices(Value slices, Value begin, Value pitch) {
+  int64_t most = getSlices(shape.dim) * shape.count;
+  b.loop(b.thread(), b.index(most), kThreads, [&](Value number) {
+    Value slice = b.div(number, shape.count), slot = b.rem(number, shape.count);
+    Value kind = b.bitAnd(b.load(places, {slot}), (1 << kKindBits) - 1);
+    for (const Source &source : sources)
+      if (source.format)
+        whenFrom(kind, source, [&] {
+          int64_t columns = source.format.getBlockColumns();
+          int64_t ofSlice = width / columns;
+          Value last = b.index(shape.dim / columns - 1);
+          Value word = b.i32(0);
+          for (int64_t i = 0; i < ofSlice; ++i) {
+            Value block = b.min(b.add(b.mul(slice, ofSlice), i), last);
+            Value scale = b.widen(b.load(scales, {slot, block}));
+            word = b.bitOr(word, b.shiftLeft(scale, 8 * i));
+          }
+          b.store(word, slices,
+                  {keys.row, b.add(b.mul(slice, pitch), b.add(begin, slot))});
+        });
+  });
 }
 
 void KeyLoader::findScales(Value count) {

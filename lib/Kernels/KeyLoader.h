@@ -22,8 +22,9 @@ public:
     int64_t count;    // keys of a step
     int64_t total;    // keys that are found at once
     int64_t features; // of them
+    bool isSliced;    // their scales come from a buffer of slices
 
-    /// Scales of a key's features.
+    /// Scales of a key's features; a whole word of a slice.
     int64_t getScales() const;
     int64_t getBytes() const;
   };
@@ -40,7 +41,14 @@ public:
   std::pair<Value, Value> findSelected();
   /// Finds the keys from number `begin` on, of `end`, and their scales, from
   /// the one of `firstFeature` on. Other threads see them behind a barrier.
-  void find(Value begin, Value end, Value firstColumn, Value firstFeature);
+  /// `slices`: [rows, slices * pitch], null unless scales come from there.
+  void find(Value begin, Value end, Value firstColumn, Value firstFeature,
+            Value slices = {}, Value pitch = {});
+  /// Puts the scales of the keys that were found, number `begin` and on, into a
+  /// buffer: of every `width` features of a key a word, those of a slice in the
+  /// order of keys. All features' scales are here.
+  void storeSlices(Value slices, Value begin, Value pitch);
+  static int64_t getSlices(int64_t dim);
   /// Whether the key in slot `slot` of those found is one.
   Value isThere(Value slot);
   /// Starts the copies of a step, whose first key has slot `firstSlot`.
@@ -66,6 +74,7 @@ private:
   Value findInWindow(Value t);
   Value findInSelection(Value column);
   void findScales(Value count);
+  void loadSlice(Value count, Value slices, Value pitch);
   void forUnits(int64_t size, Value firstSlot, Value firstFeature,
                 function_ref<void(const Unit &)> body);
   void whenFrom(Value kind, const Source &source, function_ref<void()> body);

@@ -99,8 +99,8 @@ private:
 
   //===--- attention ------------------------------------------------------===//
 
-  /// Where a row is, and where its sequence's states are.
-  static constexpr double kRowLookUp = 4 * kId + 3 * kAddress;
+  /// A row's sequence, position and first row, and the addresses of its states.
+  static constexpr double kRowLookUp = 3 * kId + 2 * kAddress;
 
   /// Of the selection, which comes behind the global rows; 0 without.
   double getSelection() {
@@ -122,7 +122,8 @@ private:
     double items = rows * groups * pitch / BlockAttention::tileKeys;
     return query / rows * getTiledKeys() / BlockAttention::tileKeys +
            groups * getKeys() + items * getSelection() / rows +
-           items * threads * kRowLookUp + getTiledKeys() * heads * kFloat;
+           items * threads * kRowLookUp + getTiledKeys() * heads * kFloat +
+           (inits.size() > 2 ? getKeyScales(inits[2], pitch) : 0);
   }
   /// A warp reads the scores of a head for their maximum, then for their sum.
   double getSoftmax() {
@@ -139,12 +140,22 @@ private:
     double heads = columnsOf(inits[0]) / dim;
     double groups = std::ceil(heads / BlockAttention::tileHeads);
     double slices = std::ceil(dim / BlockAttention::tileFeatures);
-    Value probabilities = inputs[inputs.size() - 3];
+    // Threads of heads that there are take the denominators of two.
+    double used = heads / (groups * BlockAttention::tileHeads);
+    double bounds = getSelection() > 0 ? 2 : 1;
+    bool hasScales = columnsOf(inputs.back()) > 2;
+    Value probabilities = inputs[inputs.size() - (hasScales ? 4 : 3)];
+    double pitch = columnsOf(probabilities) / heads;
     double items = rows * groups * slices;
     return heads * getTiledKeys() * slices * bytesOf(probabilities) +
            groups * getKeys() + groups * slices * getSelection() +
-           items * threads * (kRowLookUp + 2 * kId + 2 * kFloat) +
+           (hasScales ? groups * getKeyScales(inputs.back(), pitch) : 0) +
+           items * threads * (kRowLookUp + bounds * kId + 2 * kFloat * used) +
            elementsOf(inits[0]) * kFloat;
+  }
+  /// Words of scales, some for each key that has a place in a row.
+  double getKeyScales(Value scales, double pitch) {
+    return work.keys * columnsOf(scales) / pitch * kId;
   }
   double getTiledKeys() {
     double rows = rowsOf(inputs[0]), step = BlockAttention::keyStep;

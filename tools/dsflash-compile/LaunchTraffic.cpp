@@ -66,13 +66,18 @@ public:
       : all(all), context(all.context), dispatch(dispatch), shapeOf(shapeOf),
         name(dispatch.getKernel()), inputs(dispatch.getInputs()),
         inits(dispatch.getInits()) {
-    if (!inputs.empty() && isa<MemRefType>(inputs.front().getType()))
+    if (!inputs.empty() && getRank(inputs.front()) > 0)
       rows = shapeOf(inputs.front())[0];
   }
 
   Traffic run();
 
 private:
+  /// 0 of what is no buffer.
+  static int64_t getRank(Value operand) {
+    auto type = dyn_cast<MemRefType>(operand.getType());
+    return type ? type.getRank() : 0;
+  }
   double bytesOf(Value operand) {
     if (auto known = all.filled.find(operand); known != all.filled.end())
       return known->second;
@@ -221,6 +226,10 @@ double LaunchTraffic::Counter::getStateRead(unsigned number) {
   Type type = inputs[number].getType();
   auto state = cast<StateTypeInterface>(type);
   double rowBytes = double(getRowBytes(state));
+  // The scales come with the scores.
+  if (name.starts_with("csa2_values"))
+    rowBytes =
+        double(state.getRowFormat().getPayloadBytes(state.getRowElements()));
   int64_t before = context.tokens;
   return llvm::TypeSwitch<Type, double>(type)
       .Case([&](WindowType) {
@@ -228,7 +237,7 @@ double LaunchTraffic::Counter::getStateRead(unsigned number) {
       })
       .Case([&](GlobalKVType global) {
         int64_t reach = getReach(global.getRatio(), rows - 1);
-        if (number + 1 < inputs.size())
+        if (number + 1 < inputs.size() && getRank(inputs[number + 1]) == 2)
           reach = std::min(reach, rows * columnsOf(inputs[number + 1]));
         return double(reach) * rowBytes;
       })
@@ -294,8 +303,9 @@ void LaunchTraffic::Counter::countScores() {
     all.keysOf[inits[0]] = all.keysOf.lookup(inputs[0]);
   }
   if (name.starts_with("csa2_values"))
-    flops = 2 * all.keysOf.lookup(inputs[inputs.size() - 3]) *
-            double(columnsOf(inits[0]));
+    for (Value input : inputs)
+      flops = std::max(flops, 2 * all.keysOf.lookup(input) *
+                                  double(columnsOf(inits[0])));
   if (!name.starts_with("csa2_scores"))
     return;
   int64_t features = cast<WindowType>(inputs[1].getType()).getDim();
@@ -311,6 +321,10 @@ void LaunchTraffic::Counter::countScores() {
   double heads = double(columnsOf(inputs.back())) / double(features);
   setFilled(0, keys * heads * sizeof(float));
   all.keysOf[inits[0]] = keys;
+  // Words of scales, for each slice of a key.
+  if (inits.size() > 2)
+    setFilled(2, keys * double(columnsOf(inits[2])) * sizeof(int32_t) * heads /
+                     double(columnsOf(inits[0])));
 }
 
 /// What the parts of an indexer's rows hand over (docs/Nvptx.md, Indexer).

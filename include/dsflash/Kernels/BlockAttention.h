@@ -17,7 +17,9 @@ namespace mlir::dsflash {
 
 /// The scores [n, heads * pitch] of all keys, their bounds [n, 2] (the first
 /// selected column, the number of keys), from them probabilities like the
-/// scores, with a denominator for each head, and from these the result.
+/// scores, with a denominator for each head, and from these the result. The
+/// scores' blocks also hand on the scales of packed keys, so that a block of
+/// values finds those of its features side by side.
 class BlockAttention {
 public:
   /// Of a block: heads, the keys that it scores, the features whose values it
@@ -43,17 +45,22 @@ public:
   BlockAttr getValueBlock() const;
   /// bf16 on tensor cores, else f32.
   Type getProbabilityType() const;
+  /// Whether keys have scales, and how many i32 of a row hold them.
+  bool hasKeyScales() const;
+  int64_t getKeyScales() const;
 
-  /// Item `item` of the keys' row, of all that it has.
+  /// Item `item` of the keys' row, of all that it has. `keyScales` is null
+  /// where there are none.
   void emitScores(KernelBuilder &b, const AttentionKeys &keys, Value item,
-                  Value query, Value scores, Value bounds) const;
+                  Value query, Value scores, Value bounds,
+                  Value keyScales) const;
   /// `sink`: the logit of the head (f32).
   void emitSoftmax(KernelBuilder &b, Value row, Value head, Value sink,
                    Value scores, Value bounds, Value probabilities,
                    Value denominators) const;
   void emitValues(KernelBuilder &b, const AttentionKeys &keys, Value item,
                   Value probabilities, Value denominators, Value bounds,
-                  Value result) const;
+                  Value keyScales, Value result) const;
 
 private:
   int64_t getHeadGroups() const;

@@ -50,13 +50,21 @@ Value mlir::dsflash::lowerByBlocks(Lowering &l, const AttentionOperands &op) {
       };
 
   int64_t columns = op.heads * attention.getPitch();
-  SmallVector<Value> scored = dispatch(
-      "scores", attention.getScoreItems(), op.query,
-      {makeEmpty(columns, f32), makeEmpty(2, i32)}, attention.getScoreBlock(),
-      [&](KernelBuilder &b, const AttentionKeys &keys, Value item,
-          ValueRange others, ValueRange outs) {
-        attention.emitScores(b, keys, item, others[0], outs[0], outs[1]);
-      });
+  SmallVector<Value> scores = {makeEmpty(columns, f32), makeEmpty(2, i32)};
+  if (attention.hasKeyScales())
+    scores.push_back(makeEmpty(attention.getKeyScales(), i32));
+  /// The scales of keys are the third of these, if there are any.
+  auto getScales = [](ValueRange values) {
+    return values.size() > 2 ? values[2] : Value();
+  };
+  SmallVector<Value> scored =
+      dispatch("scores", attention.getScoreItems(), op.query, scores,
+               attention.getScoreBlock(),
+               [&](KernelBuilder &b, const AttentionKeys &keys, Value item,
+                   ValueRange others, ValueRange outs) {
+                 attention.emitScores(b, keys, item, others[0], outs[0],
+                                      outs[1], getScales(outs));
+               });
   SmallVector<Value> weighed = l.dispatch(
       "attention_softmax", l.times(n, op.heads),
       {scored[0], scored[1], op.sink},
@@ -73,12 +81,14 @@ Value mlir::dsflash::lowerByBlocks(Lowering &l, const AttentionOperands &op) {
         });
       },
       /*writesState=*/false, attention.getSoftmaxBlock());
-  return dispatch("values", attention.getValueItems(),
-                  {weighed[0], weighed[1], scored[1]},
+  SmallVector<Value> values = {weighed[0], weighed[1]};
+  llvm::append_range(values, ArrayRef(scored).drop_front());
+  return dispatch("values", attention.getValueItems(), values,
                   l.empty(op.query.getType(), n), attention.getValueBlock(),
                   [&](KernelBuilder &b, const AttentionKeys &keys, Value item,
                       ValueRange others, ValueRange outs) {
-                    attention.emitValues(b, keys, item, others[0], others[1],
-                                         others[2], outs[0]);
+                    attention.emitValues(
+                        b, keys, item, others[0], others[1], others[2],
+                        getScales(others.drop_front()), outs[0]);
                   })[0];
 }

@@ -101,10 +101,10 @@ func.func @norm(%x: tensor<?x64xf32>, %w: !dsflash.weight<[1, 64], <bf16>>) -> t
 // 128 apart, and one tile of 64 features for the values.
 // CHECK-LABEL: func.func @attention
 // CHECK:       %[[TILES:.*]] = arith.muli %[[N:.*]], %c4
-// CHECK:       %[[SCORES:.*]]:2 = dsflash.dispatch @csa2_scores_512 grid(%[[TILES]]) {{.*}} -> tensor<?x512xf32>, tensor<?x2xi32>
+// CHECK:       %[[SCORES:.*]]:3 = dsflash.dispatch @csa2_scores_512 grid(%[[TILES]]) {{.*}} -> tensor<?x512xf32>, tensor<?x2xi32>, tensor<?x128xi32>
 // CHECK:       %[[HEADS:.*]] = arith.muli %[[N]], %c4
 // CHECK:       %[[SOFTMAX:.*]]:2 = dsflash.dispatch @attention_softmax_1x4_f32 grid(%[[HEADS]]) ins(%[[SCORES]]#0, %[[SCORES]]#1, {{.*}} -> tensor<?x512xbf16>, tensor<?x4xf32>
-// CHECK:       dsflash.dispatch @csa2_values_256 grid(%[[N]]) {{.*}} %[[SOFTMAX]]#0, %[[SOFTMAX]]#1, %[[SCORES]]#1
+// CHECK:       dsflash.dispatch @csa2_values_256 grid(%[[N]]) {{.*}} %[[SOFTMAX]]#0, %[[SOFTMAX]]#1, %[[SCORES]]#1, %[[SCORES]]#2
 // CHECK:       dsflash.dispatch @append_window
 func.func @attention(%x: tensor<?x256xf32>, %y: tensor<?x64xf32>, %window: !window, %layer: index,
     %sink: !sink, %sequence: !ids, %position: !ids, %extents: tensor<?x2xi32>, %global: !global,
@@ -121,21 +121,21 @@ func.func @attention(%x: tensor<?x256xf32>, %y: tensor<?x64xf32>, %window: !wind
 // CHECK-LABEL: func.func private @csa2_scores_512(
 // CHECK-SAME:  dsflash.block = #dsflash.block<threads = 128
 // CHECK:       call @attention_scores.4x64.e4m3.1x32.e2m1.1x16.tensor(
-// Queries and keys as bf16; what three steps copy: keys that the call has in
-// f32, packed ones as they are stored, queries; a place and 4 scales for a key.
+// Queries and keys as bf16; what two steps copy, so that two blocks share
+// a multiprocessor: keys that the call has in f32, packed ones as they are stored, queries; a place and 4 scales for a key.
 // CHECK-LABEL: func.func private @attention_scores.4x64.e4m3.1x32.e2m1.1x16.tensor(
 // CHECK:       memref.view {{.*}} to memref<1x64x72xbf16, 3>
 // CHECK:       memref.view {{.*}} to memref<32x72xbf16, 3>
-// CHECK:       memref.view {{.*}} to memref<3x32x64xf32, 3>
-// CHECK:       memref.view {{.*}} to memref<3x32x64xi8, 3>
-// CHECK:       memref.view {{.*}} to memref<3x32x32xi8, 3>
+// CHECK:       memref.view {{.*}} to memref<2x32x64xf32, 3>
+// CHECK:       memref.view {{.*}} to memref<2x32x64xi8, 3>
+// CHECK:       memref.view {{.*}} to memref<2x32x32xi8, 3>
 // CHECK:       memref.view {{.*}} to memref<32xi64, 3>
 // CHECK:       memref.view {{.*}} to memref<32x4xi8, 3>
 // CHECK:       nvvm.redux.sync {{ *}}min
-// CHECK:       memref.view {{.*}} to memref<3x64x64xf32, 3>
+// CHECK:       memref.view {{.*}} to memref<2x64x64xf32, 3>
 // CHECK:       nvvm.cp.async.commit.group
 // CHECK:       scf.for
-// CHECK:       nvvm.cp.async.wait.group 1
+// CHECK:       nvvm.cp.async.wait.group 0
 // CHECK:       nvvm.barrier0
 // CHECK-COUNT-4: nvgpu.device_async_copy
 // CHECK:       nvvm.barrier0
@@ -227,3 +227,28 @@ func.func @looked_up(%rows: tensor<?x4xi64>, %table: !table) -> tensor<?x128xf32
   %x = dsflash.engram_lookup %rows, %table : (tensor<?x4xi64>, !table) -> tensor<?x128xf32>
   return %x : tensor<?x128xf32>
 }
+// A table's row has a block, whose threads take neighbouring vectors.
+// CHECK-LABEL: func.func private @engram_lookup_152x32_e4m3(
+// CHECK-SAME:  dsflash.block = #dsflash.block<threads = 32
+
+// -----
+
+// A thread of the one block has an expert: it counts that one's slots, a tile
+// of them at a time, adds the counts of those before, and puts the slots there.
+// CHECK-LABEL: func.func @grouped
+// CHECK:       dsflash.dispatch @group_by_expert_3 grid(%c1
+func.func @grouped(%e: tensor<?x3xi32>) -> (tensor<?x3xi32>, tensor<65xi32>) {
+  %order, %offsets = dsflash.group_by_expert %e : (tensor<?x3xi32>) -> (tensor<?x3xi32>, tensor<65xi32>)
+  return %order, %offsets : tensor<?x3xi32>, tensor<65xi32>
+}
+// CHECK-LABEL: func.func private @group_by_expert_3(
+// CHECK-SAME:  dsflash.block = #dsflash.block<threads = 64, shared_bytes = 512>
+// CHECK:       memref.view {{.*}} to memref<64xi32, 3>
+// CHECK:       memref.view {{.*}} to memref<64xi32, 3>
+// CHECK:       scf.for
+// CHECK:         scf.for
+// CHECK:           nvvm.barrier0
+// CHECK:           nvvm.barrier0
+// CHECK:           scf.for
+// CHECK:         scf.for
+// CHECK:           nvvm.barrier0
