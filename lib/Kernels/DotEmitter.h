@@ -27,7 +27,8 @@ public:
   /// while tiles pass, at most.
   static constexpr int64_t mostRows = 36;
 
-  DotEmitter(KernelBuilder &b, FormatAttr format,
+  /// `hasRest`: whether columns may be no multiple of the unit.
+  DotEmitter(KernelBuilder &b, FormatAttr format, bool hasRest,
              const ProductOperands &operands);
 
   /// Columns whose weights a line of the cache holds.
@@ -64,6 +65,7 @@ private:
   SmallVector<Value> decode(Value output, Value column, int64_t vectors,
                             bool isRest);
 
+  bool hasRest;
   int64_t unit;
   Value weights; // decoded, of a span
   Value scales;  // of the inputs of a span; null without

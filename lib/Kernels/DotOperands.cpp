@@ -54,7 +54,7 @@ void DotEmitter::decodeScales(Value begin, Value end) {
 /// Puts the columns where decode_e2m1_blocks has their weights, and zeros where
 /// the last unit has none.
 void DotEmitter::narrowPackedRow(const Row &from, Value to) {
-  Value whole = b.sub(columns, b.rem(columns, unit));
+  Value whole = hasRest ? b.sub(columns, b.rem(columns, unit)) : columns;
   b.loop(b.index(0), whole, unit, [&](Value column) {
     Value vector = b.narrowBF16(b.loadVector(
         operands.input, {from.input, b.add(inputColumn, column)}, unit));
@@ -67,6 +67,8 @@ void DotEmitter::narrowPackedRow(const Row &from, Value to) {
       b.storeVector(quarter, operands.narrowed,
                     {to, b.add(column, int64_t(part) * width)});
   });
+  if (!hasRest)
+    return;
   b.when(b.cmp(Cmp::slt, whole, columns), [&] {
     Value zeros = b.narrowBF16(b.f32(0.0f, unit));
     b.storeVector(zeros, operands.narrowed, {to, whole});

@@ -31,7 +31,7 @@ static Value getRowBlock(KernelBuilder &b, const ProductOperands &operands) {
   return b.mul(ceilDiv(each, tileRows), tileRows);
 }
 
-DotEmitter::DotEmitter(KernelBuilder &b, FormatAttr format,
+DotEmitter::DotEmitter(KernelBuilder &b, FormatAttr format, bool hasRest,
                        const ProductOperands &operands)
     : ProductLoops(b, format, b.getF32Type(), sumLanes, operands,
                    getRowBlock(b, operands), mostRows),
@@ -134,7 +134,7 @@ void DotEmitter::emitDecoded(Value count) {
   b.loop(b.index(0), columns, span, [&](Value begin) {
     Value end = b.min(b.add(begin, span), columns);
     decodeSpan(begin, end);
-    if (isPacked())
+    if (isPacked() && hasRest)
       end = b.mul(b.div(b.add(end, unit - 1), unit), unit);
     b.loop(b.index(0), count, tileRows, [&](Value firstRow) {
       SmallVector<Value> rows;
@@ -158,8 +158,8 @@ void DotEmitter::emitDecoded(Value count) {
   });
 }
 
-/// Walks the columns begin to end a few vectors at a time and what is left one
-/// by one; of packed weights that is one unit, filled up.
+/// Walks the columns begin to end a few vectors at a time and what may be left
+/// one by one; of packed weights that is one unit, filled up.
 SmallVector<Value> DotEmitter::forVectors(Value begin, Value end, int64_t most,
                                           ArrayRef<Value> sums,
                                           VectorsBody body) {
@@ -170,12 +170,12 @@ SmallVector<Value> DotEmitter::forVectors(Value begin, Value end, int64_t most,
                     return body(column, vectors, isRest, carried);
                   });
   };
+  if (!hasRest)
+    return walk(begin, end, sums, most, /*isRest=*/false);
   Value rest = b.rem(b.sub(end, begin), most * width);
   Value whole = b.sub(end, rest);
   SmallVector<Value> carried = walk(begin, whole, sums, most, false);
-  if (most == 1)
-    return carried;
-  return walk(whole, end, carried, isPacked() ? most : 1, true);
+  return walk(whole, end, carried, isPacked() ? most : 1, /*isRest=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,14 +205,16 @@ bool mlir::dsflash::isDotProduct(WeightType weight, int64_t groups) {
 void mlir::dsflash::emitDotProduct(KernelBuilder &b, FormatAttr format,
                                    int64_t columns, ProductOperands operands) {
   constexpr int64_t narrowedBytes = 1 << 19, tileRows = DotEmitter::tileRows;
-  int64_t filled = llvm::alignTo(columns, DotEmitter::getUnit(format));
+  int64_t unit = DotEmitter::getUnit(format);
+  int64_t filled = llvm::alignTo(columns, unit);
+  bool hasRest = columns % unit;
   int64_t fitting = narrowedBytes / 2 / filled / tileRows * tileRows;
   int64_t rows = std::clamp(fitting, tileRows, DotEmitter::mostRows);
   operands.narrowed =
       forgetExtents(b, b.scratch({rows, filled}, b.getBF16Type()));
   operands.callFunction(
-      b, "dot_product." + describeProduct(format),
+      b, "dot_product." + describeProduct(format) + (hasRest ? ".rest" : ""),
       [&](KernelBuilder &body, const ProductOperands &arguments) {
-        DotEmitter(body, format, arguments).emit();
+        DotEmitter(body, format, hasRest, arguments).emit();
       });
 }
