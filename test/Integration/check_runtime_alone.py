@@ -66,7 +66,7 @@ def main():
     print(f"{len(objects)} objects, {len(left)} compiled here:", *left, sep="\n  ")
     if left:
         run("ninja", "-C", alone, "-j", 1, *left)
-    links = [output for output in here if re.search(r"^bin/|\.so[.\d]*$", output)]
+    links = [output for output in here if f" -o {output} " in here[output] and not output.endswith(".o")]
     for output in links:
         if libraries(here[output]) != libraries(there[output]):
             sys.exit(f"{output}: links {sorted(libraries(here[output]))}, else {sorted(libraries(there[output]))}")
