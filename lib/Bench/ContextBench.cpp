@@ -6,6 +6,9 @@
 #include "LoadedModel.h"
 #include "dsflash/Support/Json.h"
 
+#include <algorithm>
+#include <string_view>
+
 using namespace dsflash;
 using nlohmann::json;
 
@@ -57,7 +60,43 @@ Result<Reported> readReport(const std::string &path) {
   return reported;
 }
 
-Result<ContextBench::Step> measure(LoadedModel &loaded, int64_t tokens,
+bool endsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() &&
+         text.substr(text.size() - end.size()) == end;
+}
+
+/// Counts the reachable keys of the candidate blocks that pass by.
+class CandidateCounter : public ProbeObserver {
+public:
+  CandidateCounter(const dsf_module &module, const ModelConfig &config)
+      : module(module), config(config) {}
+
+  void observe(int32_t number, int64_t layer, void *data, int64_t rows,
+               const RowTable &table) override {
+    const dsf_probe &probe = module.probes[number];
+    if (!endsWith(probe.name, "attn.candidates"))
+      return;
+    const auto *blocks = static_cast<const int32_t *>(data);
+    int64_t size = config.candidate_block_size;
+    found = found.value_or(0);
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t reach = (table.position[size_t(row)] + 1) / config.ratio(layer);
+      for (int64_t i = 0; i < probe.extents[0]; ++i, ++blocks)
+        if (*blocks >= 0)
+          *found += std::min(size, reach - *blocks * size);
+    }
+  }
+
+  std::optional<int64_t> keys() const { return found; }
+
+private:
+  const dsf_module &module;
+  const ModelConfig &config;
+  std::optional<int64_t> found;
+};
+
+Result<ContextBench::Step> measure(LoadedModel &loaded,
+                                   const ModelConfig &config, int64_t tokens,
                                    int64_t count) {
   Result<RandomSequence> sequence = RandomSequence::create(*loaded.runner);
   if (!sequence)
@@ -67,23 +106,33 @@ Result<ContextBench::Step> measure(LoadedModel &loaded, int64_t tokens,
   ContextBench::Step step;
   std::vector<double> seconds;
   KernelNames names;
-  LaunchTimes times(*loaded.pool);
-  for (int64_t i = 0; i < count; ++i) {
-    Stopwatch watch;
-    if (Status status = sequence->generate(); !status)
-      return status;
-    seconds.push_back(watch.seconds());
+  {
+    LaunchTimes times(*loaded.pool);
+    for (int64_t i = 0; i < count; ++i) {
+      Stopwatch watch;
+      if (Status status = sequence->generate(); !status)
+        return status;
+      seconds.push_back(watch.seconds());
+    }
+    step.seconds = median(seconds);
+    auto startsWith = [](const std::string &name, std::string_view prefix) {
+      return name.compare(0, prefix.size(), prefix) == 0;
+    };
+    for (const KernelTime &kernel : times.kernels("decode", count, names)) {
+      if (startsWith(kernel.name, "indexer_"))
+        step.scanSeconds += kernel.seconds;
+      if (startsWith(kernel.name, "candidate_indexer_"))
+        step.candidateSeconds += kernel.seconds;
+    }
   }
-  step.seconds = median(seconds);
-  auto startsWith = [](const std::string &name, std::string_view prefix) {
-    return name.compare(0, prefix.size(), prefix) == 0;
-  };
-  for (const KernelTime &kernel : times.kernels("decode", count, names)) {
-    if (startsWith(kernel.name, "indexer_"))
-      step.scanSeconds += kernel.seconds;
-    if (startsWith(kernel.name, "candidate_indexer_"))
-      step.candidateSeconds += kernel.seconds;
-  }
+  // The last step again, observed.
+  CandidateCounter counter(loaded.model->module(), config);
+  loaded.runner->setObserver(&counter);
+  Status repeated = sequence->repeat();
+  loaded.runner->setObserver(nullptr);
+  if (!repeated)
+    return repeated;
+  step.candidateKeys = counter.keys();
   step.tokens = sequence->length();
   step.sessionBytes = sequence->residentBytes();
   step.rowBytes = loaded.model->kvBytes(step.tokens);
@@ -123,6 +172,9 @@ json ContextBench::json() const {
                     {"row_bytes", step.rowBytes},
                     {"seconds", step.seconds},
                     {"scan_seconds", step.scanSeconds},
+                    {"candidate_keys", step.candidateKeys
+                                           ? nlohmann::json(*step.candidateKeys)
+                                           : nlohmann::json()},
                     {"candidate_seconds", step.candidateSeconds},
                     {"work", step.work}});
   return {{"contexts", rows}, {"flops_growth", growth}};
@@ -130,9 +182,10 @@ json ContextBench::json() const {
 
 std::string ContextBench::table() const {
   std::string text;
-  appendFormat(text, "%10s %11s %9s %9s %9s %9s %13s %13s %13s %9s\n", "tokens",
-               "session MB", "B/token", "step ms", "scan ms", "inside ms",
-               "keys scanned", "keys inside", "MB unscanned", "GFLOP");
+  appendFormat(text, "%10s %11s %9s %9s %9s %9s %13s %13s %13s %13s %9s\n",
+               "tokens", "session MB", "B/token", "step ms", "scan ms",
+               "inside ms", "seen inside", "keys scanned", "keys inside",
+               "MB unscanned", "GFLOP");
   for (size_t i = 0; i < steps.size(); ++i) {
     const Step &step = steps[i];
     const Step before = i ? steps[i - 1] : Step();
@@ -143,6 +196,9 @@ std::string ContextBench::table() const {
                      double(step.tokens - before.tokens),
                  step.seconds * 1e3, step.scanSeconds * 1e3,
                  step.candidateSeconds * 1e3);
+    appendFormat(
+        text, " %13s",
+        step.candidateKeys ? std::to_string(*step.candidateKeys).c_str() : "-");
     if (step.work.is_object())
       appendFormat(
           text, " %13lld %13lld %13.2f %9.3f",
@@ -178,10 +234,13 @@ Result<ContextBench> dsflash::benchContexts(const ModelBenchOptions &options) {
           checkContexts(options, loaded->model->module().max_positions);
       !status)
     return status;
+  Result<ModelConfig> config = configOf(*loaded->model, options.weights);
+  if (!config)
+    return config.status();
   ContextBench bench;
   for (int64_t context : options.contexts) {
     Result<ContextBench::Step> step =
-        measure(*loaded, context, options.generate);
+        measure(*loaded, *config, context, options.generate);
     if (!step)
       return step.status();
     step->work = report->find(context);

@@ -289,6 +289,8 @@ func::FuncOp LayerBuilder::backboneLayer(const LayerKind &kind) {
   }
   Value kept;
   if (selects) {
+    if (candidates)
+      candidates = probe(a, candidates, "attn.candidates");
     IndexerOp indexer = select(a, kind, x, lowRank, keys, candidates);
     selection = indexer.getSelection();
     kept = indexer.getKept();

@@ -56,8 +56,35 @@ def check_prompt(tools, artifact, mode, golden, name, config, report):
         return mean, wanted
 
 
-def check_first_block(tools, probed, golden, name, report):
+def check_candidates(trace, config, name, report):
+    """SPEC section 3, candidates: the newest block and as many more as there are, up to so many; nothing else is selected."""
+    size, most = config["candidate_block_size"], config["candidate_topk_blocks"]
+    source = config["candidate_source_layer_id"]
+    readers = [layer for layer in config["index_source_layer_ids"] if layer > source]
+    good = bool(readers)
+    for layer in readers:
+        blocks, selected = trace[f"layers.{layer}.attn.candidates"], trace[f"layers.{layer}.attn.selected"]
+        for position, (row, chosen) in enumerate(zip(blocks.tolist(), selected.tolist())):
+            kept = [block for block in row if block >= 0]
+            good &= len(kept) == min(most, position // size + 1) and kept == sorted(set(kept)) and kept[-1] == position // size
+            good &= {row // size for row in chosen if row >= 0} <= set(kept)
+    report.check(good, f"{name}: candidate blocks of layers {readers}")
+
+
+def check_keys_read(tools, probed, config, report):
+    """What the Reindex layers of a step are given; of the newest block the part that can be reached."""
+    size, most, results = config["candidate_block_size"], config["candidate_topk_blocks"], tools.work / "contexts.json"
+    contexts = [527 + size // 2, 4096]
+    tools.command("dsflash-bench", "model", probed, "--pretend", "--context", ",".join(map(str, contexts)), "--generate", 1, "--json", results)
+    readers = sum(layer > config["candidate_source_layer_id"] for layer in config["index_source_layer_ids"])
+    for context, row in zip(contexts, json.loads(results.read_text())["contexts"]):
+        expected = readers * (most * size - (-context % size))
+        report.check(row["candidate_keys"] == expected, f"keys read behind {context} tokens: {row['candidate_keys']}, {expected} expected")
+
+
+def check_first_block(tools, probed, golden, name, config, report):
     _, trace = tools.run(probed, golden[f"{name}.tokens"], logits=True, trace=True, flags=["-n", 2])
+    check_candidates(trace, config, name, report)
     report.equal(f"{name}: first draft block", trace["draft.tokens"], golden[f"{name}.ideal.draft.tokens"])
     report.near(f"{name}: its confidence", trace["draft.confidence"], golden[f"{name}.ideal.draft.confidence"], 1e-4)
 
@@ -76,7 +103,8 @@ def main():
     if mode == "ideal":
         probed = tools.compile(model, "probed", "--numerics=ideal", "--probes")
         for name in NEAR[mode]:
-            check_first_block(tools, probed, golden, name, report)
+            check_first_block(tools, probed, golden, name, config, report)
+        check_keys_read(tools, probed, config, report)
     sys.exit(report.failed > 0)
 
 

@@ -74,8 +74,8 @@ TEST(ContextBench, GrowthAndBytesOutsideTheScan) {
                          {"flops_products", 1000000000},
                          {"flops_attention", 0},
                          {"flops_index", 500000000}};
-  bench.steps = {{4096, 4000000, 3645440, 0.5, 0.1, 0.2, work},
-                 {8192, 8096000, 7290880, 1, 0.2, 0.2, nullptr}};
+  bench.steps = {{4096, 4000000, 3645440, 0.5, 0.1, 0.2, 4, work},
+                 {8192, 8096000, 7290880, 1, 0.2, 0.2, {}, nullptr}};
   bench.growth = {{"tokens", 8192},
                   {"over_tokens", 4096},
                   {"alike", 1.5},
@@ -84,6 +84,9 @@ TEST(ContextBench, GrowthAndBytesOutsideTheScan) {
   std::string table = bench.table();
   EXPECT_NE(table.find("1.23     1.500\n"), std::string::npos) << table;
   EXPECT_NE(table.find(" 1000.0 "), std::string::npos) << table;
+  EXPECT_NE(table.find("200.00             4            10             4"),
+            std::string::npos)
+      << table;
   EXPECT_NE(table.find("1.500 with all alike, 1.250 with FP4 x FP4 at half, "
                        "1.125 at a quarter"),
             std::string::npos)

@@ -201,45 +201,58 @@ TEST_F(IndexerTest, NaNAndInfinity) {
 }
 
 // A row of the published sizes (SPEC section 1) with eight parts of 1024 keys:
-// each takes the query once, and its keys once.
+// each takes the query once, and its keys once. Inside 128 candidate blocks of
+// 8 there is one part, which reads those keys alone.
 TEST_F(IndexerTest, CountersFollowFromTheTile) {
   constexpr double keys = 8192, parts = 8, keyHeads = 32, keyDim = 128,
-                   topK = 512;
+                   topK = 512, blocks = 128, inside = blocks * 8;
   std::string model = R"(
 !keys = !dsflash.index_keys<rows = 8192, dim = 128, ratio = 1, <e2m1, e8m0, [1, 32]>>
 !ids = tensor<?xi32>
 !q = tensor<?x4096xf32>
 !weights = tensor<?x32xf32>
 !selection = tensor<?x512xi32>
+!blocks = tensor<?x128xi32>
 module {
   func.func @forward(
       %q: !q {dsflash.name = "q", dsflash.dim = "rows"},
       %weights: !weights {dsflash.name = "weights", dsflash.dim = "rows"},
       %sequence: !ids {dsflash.name = "sequence", dsflash.dim = "rows"},
       %position: !ids {dsflash.name = "position", dsflash.dim = "rows"},
+      %blocks: !blocks {dsflash.name = "blocks", dsflash.dim = "rows"},
       %keys: !keys {dsflash.name = "keys"})
-      -> (!selection {dsflash.name = "selection", dsflash.dim = "rows"}) {
+      -> (!selection {dsflash.name = "selection", dsflash.dim = "rows"},
+          !selection {dsflash.name = "inside", dsflash.dim = "rows"}) {
     %0 = dsflash.indexer %q, %weights keys %keys rows(%sequence, %position)
       : (!q, !weights, !keys, !ids, !ids) -> !selection
-    return %0 : !selection
+    %1 = dsflash.indexer %q, %weights keys %keys rows(%sequence, %position)
+      candidates %blocks {block_size = 8 : i64}
+      : (!q, !weights, !keys, !ids, !ids, !blocks) -> !selection
+    return %0, %1 : !selection, !selection
   }
 })";
   CompiledModel module(model, "nvptx:sm_80", "counters");
   State state = module.makeState();
   Floats q = randomFloats(random, size_t(keyHeads * keyDim)),
          weights = randomFloats(random, size_t(keyHeads));
-  Ints selection(size_t(topK), -1);
+  Ints selection(size_t(topK), -1), chosen = selection, candidates;
+  for (int32_t i = 0; i < int32_t(blocks); ++i)
+    candidates.push_back(i * 8 + 7);
   module.run(Rows({{int32_t(keys) - 1, 1}}), {&state},
              {{"q", q.data()},
               {"weights", weights.data()},
-              {"selection", selection.data()}});
+              {"blocks", candidates.data()},
+              {"selection", selection.data()},
+              {"inside", chosen.data()}});
   nlohmann::json counted = nlohmann::json::parse(module.getStatistics());
-  auto found = std::find_if(counted.begin(), counted.end(),
-                            [](const nlohmann::json &kernel) {
-                              return kernel["name"] == "indexer_512";
-                            });
-  ASSERT_NE(found, counted.end());
-  auto number = [&](const char *name) { return (*found)[name].get<double>(); };
+  auto numberOf = [&](std::string_view kernel, const char *name) {
+    for (const nlohmann::json &row : counted)
+      if (row["name"] == kernel)
+        return row[name].get<double>();
+    ADD_FAILURE() << "no kernel " << kernel;
+    return 0.0;
+  };
+  auto number = [&](const char *name) { return numberOf("indexer_512", name); };
   double key = keyDim / 2 + keyDim / 32,
          query = (keyHeads * keyDim + keyHeads) * 4;
   double entries = parts * topK * 8;
@@ -252,6 +265,9 @@ module {
   EXPECT_NEAR(number("global_read_bytes"), requested, 0.05 * requested);
   EXPECT_LE(number("global_sectors"), 1.05 * number("ideal_sectors"));
   EXPECT_LE(number("shared_passes"), 1.1 * number("ideal_passes"));
+  double read = numberOf("candidate_indexer_512", "unique_read_bytes");
+  EXPECT_GE(read, inside * key + query);
+  EXPECT_LE(read, 1.02 * (inside * key + query + blocks * 4));
 }
 
 // CASES 27: all scores zero.

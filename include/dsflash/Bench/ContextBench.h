@@ -13,6 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct ContextBench {
     /// Of the median step; in it, by its mean, of the indexers that score all
     /// keys and of those that score candidates.
     double seconds = 0, scanSeconds = 0, candidateSeconds = 0;
+    /// Index keys in the candidate blocks that its Reindex layers were given;
+    /// none without the observation points "attn.candidates".
+    std::optional<int64_t> candidateKeys;
     /// The compiler's row for so many tokens; null if it has none.
     nlohmann::json work;
   };
