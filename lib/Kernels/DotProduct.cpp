@@ -35,7 +35,8 @@ DotEmitter::DotEmitter(KernelBuilder &b, FormatAttr format, bool hasRest,
                        const ProductOperands &operands)
     : ProductLoops(b, format, b.getF32Type(), sumLanes, operands,
                    getRowBlock(b, operands), mostRows),
-      unit(getUnit(format)), weights(b.scratch({tile, span}, b.getBF16Type())),
+      hasRest(hasRest), unit(getUnit(format)),
+      weights(b.scratch({tile, span}, b.getBF16Type())),
       lastRow(b.add(memref::DimOp::create(b, operands.payload, 0), -1)) {
   if (scalesInputs())
     scales = b.scratch({span / width}, b.getF32Type());

@@ -103,7 +103,8 @@ func.func @linear_of_nibbles(%x: tensor<?x64xf32>, %w: !experts) -> tensor<?x8xf
 !experts = !dsflash.weight<[8, 64], <e2m1, e8m0, [1, 32]>>
 
 // Inputs that are known to be bf16 are multiplied in pairs. Scales of E4M3 go
-// to the inputs, those of E2M1 to the look-up.
+// to the inputs, those of E2M1 to the look-up. 64 columns of E4M3 fill a line of
+// the cache, and those of E2M1 are the rest of one.
 // CHECK-LABEL: func.func @linear_of_bf16
 func.func @linear_of_bf16(%x: tensor<?x64xf32>, %w: !matrix, %v: !experts) -> (tensor<?x48xf32>, tensor<?x8xf32>) {
   %r = dsflash.round %x {point = "x"} : tensor<?x64xf32>
@@ -116,7 +117,7 @@ func.func @linear_of_bf16(%x: tensor<?x64xf32>, %w: !matrix, %v: !experts) -> (t
 // CHECK: dsflash.narrow_bf16 {{.*}} : vector<32xf32> -> vector<32xbf16>
 // CHECK: dsflash.decode_e4m3 {{.*}} : vector<64xi8> -> vector<64xbf16>
 // CHECK: dsflash.dot_bf16 {{.*}} : vector<32xbf16>, vector<16xf32>
-// CHECK: func.func private @dot_product.e2m1.1x32({{.*}}) attributes {dsflash.kernel}
+// CHECK: func.func private @dot_product.e2m1.1x32.rest({{.*}}) attributes {dsflash.kernel}
 // CHECK: dsflash.narrow_bf16 {{.*}} : vector<128xf32> -> vector<128xbf16>
 // CHECK: dsflash.decode_e2m1_blocks
 // CHECK: dsflash.dot_bf16 {{.*}} : vector<32xbf16>, vector<16xf32>
