@@ -102,7 +102,7 @@ private:
   int capability = 0; ///< 90
   size_t granularity = 0;
   std::map<CUdeviceptr, Range> ranges;
-  std::unordered_map<std::string, Kernel> kernels;
+  std::unordered_map<std::string, Kernel> kernels; ///< by entry
   std::set<void *> shared; ///< by allocateShared
   Launches launched;       ///< since the last wait
   std::optional<Launches> recording;
