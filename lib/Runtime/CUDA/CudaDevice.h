@@ -103,8 +103,8 @@ private:
   size_t granularity = 0;
   std::map<CUdeviceptr, Range> ranges;
   std::unordered_map<std::string, Kernel> kernels; ///< by entry
-  std::set<void *> shared; ///< by allocateShared
-  Launches launched;       ///< since the last wait
+  std::set<void *> shared;                         ///< by allocateShared
+  Launches launched;                               ///< since the last wait
   std::optional<Launches> recording;
 };
 
