@@ -2,6 +2,7 @@
 
 #include "CodeGeneration.h"
 #include "TargetMachine.h"
+#include "dsflash/Conversion/DSFlashToLLVM.h"
 #include "dsflash/Target/NativeCode.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/AsmParser/Parser.h"
@@ -14,6 +15,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Transforms/Scalar/InferAlignment.h"
 
 using namespace llvm;
 using namespace mlir::dsflash;
@@ -134,7 +136,9 @@ TargetLibraryInfoImpl CodeGenerator::getLibrary() {
 
 /// O2: kernels arrive as vectors and in blocks; O3 made none of them faster,
 /// and neither did LLVM's own vectors and unrolled loops. On a device the half
-/// of O2 that these belong to is left out.
+/// of O2 that these belong to is left out, but for the alignment of addresses,
+/// by which its code generator makes one access of several. The host of a
+/// device launches kernels and little else.
 void CodeGenerator::optimize() {
   PipelineTuningOptions tuning;
   tuning.LoopVectorization = false;
@@ -152,12 +156,18 @@ void CodeGenerator::optimize() {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  bool onDevice = code.module->getTargetTriple().isNVPTX();
-  ModulePassManager passes =
-      onDevice ? builder.buildModuleSimplificationPipeline(
-                     OptimizationLevel::O2, ThinOrFullLTOPhase::None)
-               : builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2);
-  passes.run(*code.module, modules);
+  if (code.module->getTargetTriple().isNVPTX()) {
+    ModulePassManager passes = builder.buildModuleSimplificationPipeline(
+        OptimizationLevel::O2, ThinOrFullLTOPhase::None);
+    passes.addPass(createModuleToFunctionPassAdaptor(InferAlignmentPass()));
+    passes.run(*code.module, modules);
+    return;
+  }
+  bool launches = code.module->getNamedGlobal(deviceCodesSymbol);
+  builder
+      .buildPerModuleDefaultPipeline(launches ? OptimizationLevel::O1
+                                              : OptimizationLevel::O2)
+      .run(*code.module, modules);
 }
 
 Expected<SmallString<0>> CodeGenerator::run(CodeGenFileType type,

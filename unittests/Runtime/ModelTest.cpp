@@ -82,19 +82,19 @@ TEST_F(ModelTest, NotAnArtifact) {
 }
 
 TEST_F(ModelTest, ManifestFaultsAreAllListed) {
-  writeArtifact("fake_model", R"({"format": 9, "abi": 8, "weights": 5,
+  writeArtifact("fake_model", R"({"format": 9, "abi": 99, "weights": 5,
                                  "bos_token_id": 18446744073709551615,
                                  "eos_token_id": 2147483648,
                                  "operations": {"phases": "many"}})");
   std::string error = openError();
   EXPECT_TRUE(contains(error, "format 9, this runtime reads format 1"));
-  EXPECT_TRUE(contains(error, "ABI version 8, this runtime needs version " +
+  EXPECT_TRUE(contains(error, "ABI version 99, this runtime needs version " +
                                   std::to_string(DSF_ABI_VERSION)));
   EXPECT_TRUE(contains(error, "'weights' must be a string"));
   EXPECT_TRUE(contains(error, "'bos_token_id' must be an integer of 64 bits"));
   EXPECT_TRUE(contains(error, "'eos_token_id' is no token id"));
   EXPECT_TRUE(contains(error, "'phases' must be an integer of 64 bits"));
-  writeArtifact("fake_model", R"({"format": 9, "abi": 8, "operations": 5})");
+  writeArtifact("fake_model", R"({"format": 9, "abi": 99, "operations": 5})");
   EXPECT_TRUE(contains(openError(), "'operations' must be an object"));
 }
 

@@ -110,7 +110,8 @@ def ConvertDSFlashToLLVMPass
     with a task function that unpacks them, or nothing at all when it has no items. Weights become slots of the
     address table and states byte offsets in a sequence's address range (ModuleABI.h). With `device` a launch
     calls `dsf_env.launch` and every kernel gets an entry (`nvvm.kernel`) in which each thread takes one
-    item, then the one a grid behind, and so on. Every
+    item, then the one a grid behind, and so on. Entries that are equal but for 64-bit numbers are one, which takes these as its
+    last parameters; the table of kernels has them. Every
     public function becomes an entry with a wrapper that reads its tensors from the call. Adds the module's tables and
     `dsf_module_query`, the only symbol that is visible from outside.
 

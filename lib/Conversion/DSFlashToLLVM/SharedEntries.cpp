@@ -122,7 +122,7 @@ static std::string dropSizes(StringRef name) {
   for (StringRef word : llvm::split(name, '_'))
     if (!word.empty() && !llvm::isDigit(word.front()))
       kept += (kept.empty() ? "" : "_") + word.str();
-  return kept;
+  return kept.empty() ? name.str() : kept;
 }
 
 static Value addParameter(LLVM::LLVMFuncOp function, Type type) {

@@ -332,7 +332,7 @@ Status CudaDevice::awaitPrefetch(int64_t number) {
 //===----------------------------------------------------------------------===//
 
 Result<CudaDevice::Kernel> CudaDevice::findKernel(const dsf_kernel &wanted) {
-  auto known = kernels.find(wanted.name);
+  auto known = kernels.find(wanted.entry);
   if (known != kernels.end())
     return known->second;
   Kernel kernel;
@@ -352,7 +352,7 @@ Result<CudaDevice::Kernel> CudaDevice::findKernel(const dsf_kernel &wanted) {
                                                &bytes) == CUDA_SUCCESS;
        ++i)
     kernel.parameterBytes = offset + bytes;
-  kernels[wanted.name] = kernel;
+  kernels[wanted.entry] = kernel;
   return kernel;
 }
 

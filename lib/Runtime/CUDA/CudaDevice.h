@@ -102,9 +102,9 @@ private:
   int capability = 0; ///< 90
   size_t granularity = 0;
   std::map<CUdeviceptr, Range> ranges;
-  std::unordered_map<std::string, Kernel> kernels;
-  std::set<void *> shared; ///< by allocateShared
-  Launches launched;       ///< since the last wait
+  std::unordered_map<std::string, Kernel> kernels; ///< by entry
+  std::set<void *> shared;                         ///< by allocateShared
+  Launches launched;                               ///< since the last wait
   std::optional<Launches> recording;
 };
 
