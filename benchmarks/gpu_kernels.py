@@ -3,8 +3,8 @@
 
     benchmarks/gpu_kernels.py WORK_FOLDER [TOOLS_FOLDER [TARGET]]
 
-The config is the published one with three layers that have all kernels (the owners
-of both ratios, the first with Engram, and a layer that selects among candidates), two
+The config is the published one with three layers (the owners of global rows of both
+ratios, the first with Engram, and a layer that selects among candidates), two
 experts a token and small tables: heads, rows, the weights of a layer and of an expert
 have their published sizes. Weights are random, made once and kept in
 WORK_FOLDER/checkpoint (1.5 GB). Prints the table of docs/Nvptx.md; needs 12 GB of
@@ -19,7 +19,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def layer_of_each_kind(config):
+def chosen_layers(config):
     own = config["kv_source_layer_ids"]
     reindex = [layer for layer in config["index_source_layer_ids"] if layer not in own]
     return [own[0], own[-1], reindex[0]]
@@ -27,7 +27,7 @@ def layer_of_each_kind(config):
 
 def shorten(document):
     config = document["text_config"]
-    layers = layer_of_each_kind(config)
+    layers = chosen_layers(config)
     config["engram_layer_ids"] = layers[:1]
     for key in ("kv_source_layer_ids", "index_source_layer_ids", "engram_layer_ids"):
         config[key] = [layers.index(layer) for layer in config[key] if layer in layers]
