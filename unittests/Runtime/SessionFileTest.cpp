@@ -145,7 +145,10 @@ TEST_F(SessionFileTest, KilledWhileWriting) {
   save(before, path());
   std::string older = bytes(path());
   int olds = 0, news = 0;
-  for (int microseconds = 0; microseconds < 4000; microseconds += 50) {
+  // On a busy machine longer, until a file was finished.
+  for (int microseconds = 0;
+       microseconds < 4000 || (news == 0 && microseconds < 1000000);
+       microseconds += microseconds < 4000 ? 50 : microseconds) {
     writeFile(path(), older);
     pid_t child = fork();
     ASSERT_GE(child, 0);
