@@ -2,6 +2,8 @@
 
 #include "dsflash/Runtime/DeviceModel.h"
 
+#include "dsflash/ABI/KernelArguments.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -39,22 +41,12 @@ struct CallContext {
   Status status;
 };
 
-/// Kernels get the device's copy of the call, and their constants behind what
-/// the host's code passes: that is a structure which starts with an address, so
-/// constants are aligned there.
 void launch(void *user, int32_t number, int64_t items, const void *arguments,
             int64_t argumentBytes) {
   auto &context = *static_cast<CallContext *>(user);
-  const dsf_kernel &kernel = context.module.kernels[number];
   std::vector<char> &all = context.arguments;
-  auto append = [&](const void *values, int64_t bytes) {
-    auto *first = static_cast<const char *>(values);
-    all.insert(all.end(), first, first + bytes);
-  };
-  all.clear();
-  append(arguments, argumentBytes);
-  append(kernel.constants, kernel.constant_count * int64_t(sizeof(int64_t)));
-  std::memcpy(all.data(), &context.call, sizeof(context.call));
+  joinKernelArguments(context.module.kernels[number], context.call, arguments,
+                      argumentBytes, all);
   context.device.launch(number, items, all.data(), int64_t(all.size()));
 }
 

@@ -1,6 +1,7 @@
 //===- CompiledModel.cpp - Model IR that tests can call -------------------===//
 
 #include "CompiledModel.h"
+#include "dsflash/ABI/KernelArguments.h"
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
 #include "dsflash/Pipelines/Pipelines.h"
 #include "dsflash/Target/NativeCode.h"
@@ -12,7 +13,6 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
 #include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -138,15 +138,15 @@ struct LaunchContext {
   void *call; // the device's
 };
 
-void launch(void *user, int32_t kernel, int64_t items, const void *arguments,
+void launch(void *user, int32_t number, int64_t items, const void *arguments,
             int64_t argumentBytes) {
   auto &context = *static_cast<LaunchContext *>(user);
-  std::vector<char> own(static_cast<const char *>(arguments),
-                        static_cast<const char *>(arguments) + argumentBytes);
-  std::memcpy(own.data(), &context.call, sizeof(context.call));
-  const char *fault = context.device.launch(context.device.user,
-                                            &context.module.kernels[kernel],
-                                            items, own.data(), argumentBytes);
+  const dsf_kernel &kernel = context.module.kernels[number];
+  std::vector<char> all;
+  dsflash::joinKernelArguments(kernel, context.call, arguments, argumentBytes,
+                               all);
+  const char *fault = context.device.launch(context.device.user, &kernel, items,
+                                            all.data(), int64_t(all.size()));
   EXPECT_EQ(fault, nullptr) << fault;
 }
 } // namespace
