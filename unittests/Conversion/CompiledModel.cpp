@@ -143,8 +143,8 @@ void launch(void *user, int32_t number, int64_t items, const void *arguments,
   auto &context = *static_cast<LaunchContext *>(user);
   const dsf_kernel &kernel = context.module.kernels[number];
   std::vector<char> all;
-  dsflash::joinKernelArguments(kernel, context.call, arguments, argumentBytes,
-                               all);
+  ::dsflash::joinKernelArguments(kernel, context.call, arguments, argumentBytes,
+                                 all);
   const char *fault = context.device.launch(context.device.user, &kernel, items,
                                             all.data(), int64_t(all.size()));
   EXPECT_EQ(fault, nullptr) << fault;
