@@ -23,7 +23,7 @@ echo "load average before: $(cut -d' ' -f1-3 /proc/loadavg)"
 echo
 echo "== models/mid"
 "$bin/dsflash-bench" model "$work/mid.dsflash" --context 0,1024 \
-  --json "$work/model.json"
+  --sequences 1,8 --json "$work/model.json"
 echo
 echo "== models/mid, prompts in phases"
 "$bin/dsflash-bench" model "$work/mid.dsflash" --prompt-tokens 8192 \

@@ -22,7 +22,9 @@ LaunchCounter::run(func::FuncOp entry,
     auto name = entry.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                    nameAttrName);
     if (name && name == "extents")
-      sequenceRows[argument] = getExtent("rows");
+      entries[argument] = getExtent("rows");
+    if (name && name == "wanted")
+      entries[argument] = getExtent("outputs");
   }
   walk(entry);
   return std::move(kernels);
@@ -39,9 +41,9 @@ void LaunchCounter::visit(Operation *op) {
       .Case([&](func::CallOp nested) { call(nested); })
       .Case([&](scf::ForOp sum) { loop(sum); })
       .Case([&](memref::LoadOp load) {
-        auto rows = sequenceRows.find(load.getMemRef());
-        if (rows != sequenceRows.end())
-          numbers[load] = IntegerAttr::get(load.getType(), rows->second);
+        auto entry = entries.find(load.getMemRef());
+        if (entry != entries.end())
+          numbers[load] = IntegerAttr::get(load.getType(), entry->second);
       })
       .Case([&](memref::DimOp dim) {
         Shape shape = shapeOf(dim.getSource());
@@ -99,8 +101,8 @@ void LaunchCounter::copy(Value from, Value to) {
     numbers[to] = number;
   if (isa<MemRefType>(from.getType()))
     shapes[to] = shapeOf(from);
-  if (auto rows = sequenceRows.find(from); rows != sequenceRows.end())
-    sequenceRows.insert({to, rows->second});
+  if (auto rows = entries.find(from); rows != entries.end())
+    entries.insert({to, rows->second});
 }
 
 void LaunchCounter::call(func::CallOp call) {

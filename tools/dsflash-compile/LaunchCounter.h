@@ -74,8 +74,8 @@ private:
 
   llvm::DenseMap<mlir::Value, mlir::Attribute> numbers;
   llvm::DenseMap<mlir::Value, Shape> shapes;
-  /// Rows of the sequence, of tables of extents.
-  llvm::DenseMap<mlir::Value, int64_t> sequenceRows;
+  /// The sequence's number in tables of extents and of wanted rows.
+  llvm::DenseMap<mlir::Value, int64_t> entries;
   LaunchTraffic traffic;
   Kernels kernels;
   Pieces workspace;

@@ -50,6 +50,8 @@ phases = {phase["phase"]: phase for phase in report["phases"]}
 near(phases["prompt"]["active_parameters"], 7.89e9)
 near(phases["decode"]["active_parameters"], 16.13e9)
 assert phases["exact tail"]["rows"] == 128 + 19 * 127 and phases["bounded tail"]["rows"] == 128
+# Of the trapezoid's rows less than all pass every layer, and more than a window.
+assert phases["bounded tail"]["flops"] < phases["exact tail"]["flops"] < phases["bounded tail"]["flops"] * 2541 / 128
 full, prompt = (phases[name]["flops"] / phases[name]["rows"] for name in ("full prefill", "prompt"))
 assert 8192 * prompt + phases["exact tail"]["flops"] <= 0.62 * 8192 * full
 assert 8192 * prompt + phases["bounded tail"]["flops"] <= 0.55 * 8192 * full
