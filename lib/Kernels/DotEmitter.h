@@ -1,9 +1,10 @@
 //===- DotEmitter.h - The body of a product of pairs ------------*- C++ -*-===//
 //
 // Inputs of a block of rows are narrowed to bf16 once for many tiles. A scale
-// that a tile of outputs shares is applied to them on the way, so that E4M3
-// weights need none; scales of single rows are part of the look-up of E2M1
-// weights.
+// that a tile of outputs shares (E4M3) is applied to the few: to the inputs of
+// a few rows, which are narrowed anew for each block of outputs, or to the
+// weights that many rows use. Scales of single rows are part of the look-up of
+// E2M1 weights.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,9 +24,9 @@ public:
   /// Rows of a tile that are multiplied together where weights are decoded for
   /// more of them.
   static constexpr int64_t tileRows = 3;
-  /// Rows whose inputs, as f32 and narrowed, stay in the second-level cache
-  /// while tiles pass, at most.
-  static constexpr int64_t mostRows = 36;
+  /// Rows that are multiplied with weights decoded once, at most: their
+  /// narrowed inputs stay in the second-level cache while tiles pass.
+  static constexpr int64_t mostRows = 96;
 
   /// `hasRest`: whether columns may be no multiple of the unit.
   DotEmitter(KernelBuilder &b, FormatAttr format, bool hasRest,
@@ -42,7 +43,7 @@ private:
       Value column, int64_t vectors, bool isRest, ArrayRef<Value> sums)>;
 
   bool isPacked() const { return format.getElement() == Element::E2M1; }
-  bool scalesInputs() const { return format.getElement() == Element::E4M3; }
+  bool hasSharedScale() const { return format.getElement() == Element::E4M3; }
 
   void emitTile(Value first, Value count, Value isFirst) override;
   void emitRows(Value count, int64_t least, ArrayRef<int64_t> direct);
@@ -53,8 +54,11 @@ private:
   SmallVector<Value> forVectors(Value begin, Value end, int64_t most,
                                 ArrayRef<Value> sums, VectorsBody body);
 
-  void narrowRows(Value first, Value count);
+  void narrowRows(Value first, Value count, Value scaled);
   void decodeScales(Value begin, Value end);
+  Value loadScale(Value column, Value begin) {
+    return b.load(scales, {b.div(b.sub(column, begin), width)});
+  }
   void narrowPackedRow(const Row &from, Value to);
   Value loadNarrowed(Value row, Value column) {
     return b.loadVector(operands.narrowed, {row, column}, width);
@@ -64,11 +68,13 @@ private:
   void decodeSpan(Value begin, Value end);
   SmallVector<Value> decode(Value output, Value column, int64_t vectors,
                             bool isRest);
+  SmallVector<Value> decodeScaled(Value output, Value column, int64_t vectors,
+                                  Value begin);
 
   bool hasRest;
   int64_t unit;
   Value weights; // decoded, of a span
-  Value scales;  // of the inputs of a span; null without
+  Value scales;  // shared ones of a span; null without
   Value lastRow; // of the weight
 };
 

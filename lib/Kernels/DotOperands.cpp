@@ -13,8 +13,8 @@ using Cmp = arith::CmpIPredicate;
 // Inputs
 //===----------------------------------------------------------------------===//
 
-/// Brings the rows to bf16.
-void DotEmitter::narrowRows(Value first, Value count) {
+/// Brings the rows to bf16, times shared scales if `scaled` (i1).
+void DotEmitter::narrowRows(Value first, Value count, Value scaled) {
   auto forRows = [&](function_ref<void(const Row &from, Value to)> body) {
     b.loop(b.index(0), count,
            [&](Value row) { body(getRow(b.add(first, row)), row); });
@@ -24,14 +24,14 @@ void DotEmitter::narrowRows(Value first, Value count) {
         [&](const Row &from, Value to) { narrowPackedRow(from, to); });
   b.loop(b.index(0), columns, span, [&](Value begin) {
     Value end = b.min(b.add(begin, span), columns);
-    if (scalesInputs())
+    if (hasSharedScale())
       decodeScales(begin, end);
     forRows([&](const Row &from, Value to) {
       b.loop(begin, end, width, [&](Value column) {
         Value vector = b.loadVector(
             operands.input, {from.input, b.add(inputColumn, column)}, width);
-        if (scalesInputs()) {
-          Value scale = b.load(scales, {b.div(b.sub(column, begin), width)});
+        if (hasSharedScale()) {
+          Value scale = b.select(scaled, loadScale(column, begin), b.f32(1.0f));
           vector = b.mulf(vector, b.splat(scale, width));
         }
         b.storeVector(b.narrowBF16(vector), operands.narrowed, {to, column});
@@ -40,7 +40,7 @@ void DotEmitter::narrowRows(Value first, Value count) {
   });
 }
 
-/// Puts the scale of each vector of a span's inputs into `scales`.
+/// Puts the shared scale of each vector of a span into `scales`.
 void DotEmitter::decodeScales(Value begin, Value end) {
   Value row = b.div(firstOutput, format.getBlockRows());
   b.loop(begin, end, width, [&](Value column) {
@@ -86,7 +86,8 @@ void DotEmitter::narrowPackedRow(const Row &from, Value to) {
 // Weights
 //===----------------------------------------------------------------------===//
 
-/// The weights of an output in the vectors from `column` on.
+/// The weights of an output in the vectors from `column` on, without a shared
+/// scale.
 SmallVector<Value> DotEmitter::decode(Value output, Value column,
                                       int64_t vectors, bool isRest) {
   int64_t count = vectors * width;
@@ -110,7 +111,7 @@ SmallVector<Value> DotEmitter::decode(Value output, Value column,
     stored = b.decodeE2M1Blocks(codes, scales);
   } else {
     stored = b.loadVector(operands.payload, at, count);
-    if (scalesInputs())
+    if (hasSharedScale())
       stored = b.decodeE4M3(stored, b.getBF16Type());
   }
   SmallVector<Value> parts;
@@ -119,15 +120,33 @@ SmallVector<Value> DotEmitter::decode(Value output, Value column,
   return parts;
 }
 
+/// The same times shared scales, which are those of the span from `begin` on.
+SmallVector<Value> DotEmitter::decodeScaled(Value output, Value column,
+                                            int64_t vectors, Value begin) {
+  Value values = b.decodeE4M3(
+      b.loadVector(operands.payload, {output, column}, vectors * width));
+  SmallVector<Value> parts;
+  for (int64_t part = 0; part < vectors; ++part) {
+    Value scale = loadScale(b.add(column, part * width), begin);
+    Value unscaled = b.slice(values, part * width, width);
+    parts.push_back(b.narrowBF16(b.mulf(unscaled, b.splat(scale, width))));
+  }
+  return parts;
+}
+
 /// Puts the weights of a span into `weights`.
 void DotEmitter::decodeSpan(Value begin, Value end) {
+  if (hasSharedScale())
+    decodeScales(begin, end);
   b.loop(tile, [&](Value i) {
     Value output = getOutput(i);
     forVectors(
         begin, end, unit / width, {},
         [&](Value column, int64_t vectors, bool isRest, ArrayRef<Value>) {
-          for (auto [part, vector] :
-               llvm::enumerate(decode(output, column, vectors, isRest)))
+          SmallVector<Value> parts =
+              hasSharedScale() ? decodeScaled(output, column, vectors, begin)
+                               : decode(output, column, vectors, isRest);
+          for (auto [part, vector] : llvm::enumerate(parts))
             b.storeVector(vector, weights,
                           {i, b.add(b.sub(column, begin), part * width)});
           return SmallVector<Value>();

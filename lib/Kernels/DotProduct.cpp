@@ -38,7 +38,7 @@ DotEmitter::DotEmitter(KernelBuilder &b, FormatAttr format, bool hasRest,
       hasRest(hasRest), unit(getUnit(format)),
       weights(b.scratch({tile, span}, b.getBF16Type())),
       lastRow(b.add(memref::DimOp::create(b, operands.payload, 0), -1)) {
-  if (scalesInputs())
+  if (hasSharedScale())
     scales = b.scratch({span / width}, b.getF32Type());
 }
 
@@ -47,15 +47,19 @@ DotEmitter::DotEmitter(KernelBuilder &b, FormatAttr format, bool hasRest,
 //===----------------------------------------------------------------------===//
 
 void DotEmitter::emitTile(Value first, Value count, Value isFirst) {
+  constexpr int64_t direct[] = {1, 2, 3, 4, 8};
   auto isZero = [&](Value number) {
     return b.cmp(Cmp::eq, number, b.index(0));
   };
   Value isOther = b.bitOr(isFirst, isZero(inGroup));
-  if (scalesInputs())
-    isOther =
-        b.bitOr(isOther, isZero(b.rem(firstOutput, format.getBlockRows())));
-  b.when(isOther, [&] { narrowRows(first, count); });
-  emitRows(count, /*least=*/1, /*direct=*/{1, 2, 3, 4, 8});
+  Value scaled;
+  if (hasSharedScale()) {
+    scaled = b.cmp(Cmp::sle, count, b.index(std::end(direct)[-1]));
+    Value isOtherBlock = isZero(b.rem(firstOutput, format.getBlockRows()));
+    isOther = b.bitOr(isOther, b.bitAnd(scaled, isOtherBlock));
+  }
+  b.when(isOther, [&] { narrowRows(first, count, scaled); });
+  emitRows(count, /*least=*/1, direct);
 }
 
 /// `least` rows or more: up to so many at once while their weights are decoded,
@@ -131,7 +135,6 @@ void DotEmitter::addDecoded(ArrayRef<Value> rows, Value column, Value begin,
 /// tile come into the cache beside the products. The last rows of a tile that
 /// is not full repeat the last one.
 void DotEmitter::emitDecoded(Value count) {
-  b.loop(b.index(0), count, [&](Value row) { storeSums(row, zeros()); });
   b.loop(b.index(0), columns, span, [&](Value begin) {
     Value end = b.min(b.add(begin, span), columns);
     decodeSpan(begin, end);
@@ -141,9 +144,8 @@ void DotEmitter::emitDecoded(Value count) {
       SmallVector<Value> rows;
       for (int64_t r = 0; r < tileRows; ++r)
         rows.push_back(b.min(b.add(firstRow, r), b.add(count, -1)));
-      SmallVector<Value> sums;
-      for (Value row : rows)
-        llvm::append_range(sums, loadSums(row));
+      SmallVector<Value> sums =
+          loadSums(rows, b.cmp(Cmp::eq, begin, b.index(0)));
       sums = forVectors(
           begin, end, unit / width, sums,
           [&](Value column, int64_t vectors, bool, ArrayRef<Value> carried) {
@@ -216,6 +218,7 @@ void mlir::dsflash::emitDotProduct(KernelBuilder &b, FormatAttr format,
   operands.callFunction(
       b, "dot_product." + describeProduct(format) + (hasRest ? ".rest" : ""),
       [&](KernelBuilder &body, const ProductOperands &arguments) {
-        DotEmitter(body, format, hasRest, arguments).emit();
+        DotEmitter(body, format, hasRest, arguments)
+            .emitTiles(arguments.begin, arguments.end);
       });
 }

@@ -166,6 +166,18 @@ void KernelBuilder::when(Value condition, function_ref<void()> body,
   otherwise();
 }
 
+SmallVector<Value> KernelBuilder::choose(Value condition, ValuesBody body,
+                                         ValuesBody otherwise) {
+  auto yielding = [&](ValuesBody values) {
+    return [this, values](OpBuilder &, Location) {
+      scf::YieldOp::create(*this, values());
+    };
+  };
+  auto ifOp =
+      scf::IfOp::create(*this, condition, yielding(body), yielding(otherwise));
+  return SmallVector<Value>(ifOp.getResults());
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//

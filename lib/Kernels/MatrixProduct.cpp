@@ -17,6 +17,8 @@ namespace {
 constexpr int64_t rowTile = 3;
 /// Rows whose inputs stay in the cache while a few tiles pass.
 constexpr int64_t cachedRows = 30;
+/// Bytes of packed weights that stay in the cache while all rows pass.
+constexpr int64_t cachedBytes = 1 << 18;
 /// Columns that are decoded at a time.
 constexpr int64_t mostSpan = 512;
 /// Bytes of a line of the cache.
@@ -62,6 +64,7 @@ public:
     if (format.hasScale())
       scales = b.scratch({tile, format.getScaleCount(span)}, b.getF32Type());
   }
+  void emit();
 
 private:
   using GetWeights =
@@ -116,6 +119,17 @@ private:
 
 } // namespace
 
+/// A few tiles for all rows, then the next ones.
+void ProductEmitter::emit() {
+  int64_t perByte = isPacked(format) ? 2 : 1;
+  int64_t elementBytes = format.getPayloadBytes(perByte);
+  Value tileBytes = b.div(b.mul(columns, tile * elementBytes), perByte);
+  Value cached = b.max(b.div(b.index(cachedBytes), tileBytes), b.index(1));
+  b.loop(operands.begin, operands.end, cached, [&](Value first) {
+    emitTiles(first, b.min(b.add(first, cached), operands.end));
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//
@@ -154,18 +168,18 @@ void ProductEmitter::emitDirect(Value first) {
 /// Many rows: weights are decoded once for all of them. The last rows of a
 /// tile that is not full repeat the last one.
 void ProductEmitter::emitDecoded(Value first, Value count) {
-  b.loop(b.index(0), count, [&](Value row) { storeSums(row, zeros()); });
   forSpans({}, [&](Value begin, Value end, ArrayRef<Value>) {
     decodeScales(begin, end);
     decodeSpan(begin, end);
     b.loop(b.index(0), count, rowTile, [&](Value firstRow) {
-      SmallVector<Value> numbers, sums;
+      SmallVector<Value> numbers;
       SmallVector<Row> rows;
       for (int64_t r = 0; r < rowTile; ++r) {
         numbers.push_back(b.min(b.add(firstRow, r), b.add(count, -1)));
         rows.push_back(getRow(b.add(first, numbers[r])));
-        llvm::append_range(sums, loadSums(numbers[r]));
       }
+      Value isStart = b.cmp(arith::CmpIPredicate::eq, begin, b.index(0));
+      SmallVector<Value> sums = loadSums(numbers, isStart);
       auto getWeights = [&](int64_t i, Value column, int64_t) {
         return loadWeights(b.index(i), b.sub(column, begin));
       };

@@ -6,9 +6,6 @@
 using namespace mlir;
 using namespace mlir::dsflash;
 
-/// Bytes of packed weights that stay in the cache while all rows pass.
-static constexpr int64_t cachedBytes = 1 << 18;
-
 ProductLoops::ProductLoops(KernelBuilder &b, FormatAttr format,
                            FloatType sumType, int64_t lanes,
                            const ProductOperands &operands, Value rowBlock,
@@ -25,24 +22,14 @@ ProductLoops::ProductLoops(KernelBuilder &b, FormatAttr format,
 // Loops over tiles and rows
 //===----------------------------------------------------------------------===//
 
-void ProductLoops::emit() {
-  int64_t elementsOfByte = format.getElement() == Element::E2M1 ? 2 : 1;
-  int64_t elementBytes = format.getPayloadBytes(elementsOfByte);
-  Value tileBytes = b.div(b.mul(columns, tile * elementBytes), elementsOfByte);
-  Value tileBlock = b.max(b.div(b.index(cachedBytes), tileBytes), b.index(1));
-  Value tiles = b.sub(operands.end, operands.begin);
-  Value blocks = b.div(b.add(tiles, b.add(tileBlock, -1)), tileBlock);
-  b.loop(b.index(0), blocks, [&](Value block) {
-    Value firstTile = b.add(operands.begin, b.mul(block, tileBlock));
-    Value lastTile = b.min(b.add(firstTile, tileBlock), operands.end);
-    b.loop(b.index(0), operands.rowCount, rowBlock, [&](Value first) {
-      Value count = b.min(b.sub(operands.rowCount, first), rowBlock);
-      b.loop(firstTile, lastTile, [&](Value number) {
-        startTile(number);
-        emitTile(first, count,
-                 b.cmp(arith::CmpIPredicate::eq, number, firstTile));
-        finish(first, count);
-      });
+void ProductLoops::emitTiles(Value firstTile, Value lastTile) {
+  b.loop(b.index(0), operands.rowCount, rowBlock, [&](Value first) {
+    Value count = b.min(b.sub(operands.rowCount, first), rowBlock);
+    b.loop(firstTile, lastTile, [&](Value number) {
+      startTile(number);
+      emitTile(first, count,
+               b.cmp(arith::CmpIPredicate::eq, number, firstTile));
+      finish(first, count);
     });
   });
 }
@@ -80,6 +67,18 @@ SmallVector<Value> ProductLoops::loadSums(Value row) {
   for (int64_t i = 0; i < tile; ++i)
     sums.push_back(b.loadVector(partial, {row, b.index(i * lanes)}, lanes));
   return sums;
+}
+
+SmallVector<Value> ProductLoops::loadSums(ArrayRef<Value> rows, Value isStart) {
+  auto forRows = [&](function_ref<SmallVector<Value>(Value)> sumsOf) {
+    SmallVector<Value> sums;
+    for (Value row : rows)
+      llvm::append_range(sums, sumsOf(row));
+    return sums;
+  };
+  return b.choose(
+      isStart, [&] { return forRows([&](Value) { return zeros(); }); },
+      [&] { return forRows([&](Value row) { return loadSums(row); }); });
 }
 
 void ProductLoops::storeSums(Value row, ArrayRef<Value> sums, Value output) {

@@ -8,14 +8,15 @@
 namespace mlir::dsflash {
 
 /// What the bodies of the processor's products have in common: the walk over
-/// tiles of outputs and blocks of rows, and sums in vectors that end in the
+/// blocks of rows and tiles of outputs, and sums in vectors that end in the
 /// output. What a tile adds up is the derived class's.
 class ProductLoops {
 public:
   /// Outputs that are computed together; a last tile repeats its last output.
   static constexpr int64_t tile = 8;
   virtual ~ProductLoops() = default;
-  void emit();
+  /// Emits the tiles from the first to the one behind the last.
+  void emitTiles(Value firstTile, Value lastTile);
 
 protected:
   /// Where a row of activations lies and where its result goes.
@@ -24,8 +25,8 @@ protected:
     Value output;
   };
 
-  /// `rowBlock`: rows whose inputs stay in the cache while a few tiles pass, at
-  /// most `mostRows`.
+  /// `rowBlock`: rows whose inputs stay in the cache while tiles pass, at most
+  /// `mostRows`.
   ProductLoops(KernelBuilder &b, FormatAttr format, FloatType sumType,
                int64_t lanes, const ProductOperands &operands, Value rowBlock,
                int64_t mostRows);
@@ -38,6 +39,8 @@ protected:
   Row getRow(Value number);
   SmallVector<Value> zeros();
   SmallVector<Value> loadSums(Value row);
+  /// Of some rows so far, one behind the other; zeros if this is the start.
+  SmallVector<Value> loadSums(ArrayRef<Value> rows, Value isStart);
   /// Of the outputs from number `output` of the tile on.
   void storeSums(Value row, ArrayRef<Value> sums, Value output = {});
 

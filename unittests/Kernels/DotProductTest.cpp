@@ -171,7 +171,7 @@ TEST(DotProduct, KeepsItsOrderWhateverRowsAndSplit) {
       for (Code code : getCodes()) {
         shape.element = element;
         Product product = makeProduct(shape, code);
-        std::vector<float> input = product.getInput(75);
+        std::vector<float> input = product.getInput(110);
         std::vector<float> all = product.run(input);
         for (size_t i = 0; i < all.size(); ++i)
           ASSERT_EQ(all[i], getExpected(product, input, i))

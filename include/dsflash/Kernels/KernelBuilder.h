@@ -91,6 +91,10 @@ public:
   void when(Value condition, function_ref<void()> body);
   void when(Value condition, function_ref<void()> body,
             function_ref<void()> otherwise);
+  /// The values of one of two bodies, which give as many of the same types.
+  using ValuesBody = function_ref<SmallVector<Value>()>;
+  SmallVector<Value> choose(Value condition, ValuesBody body,
+                            ValuesBody otherwise);
 
   // --- memory ---
   Value load(Value buffer, ArrayRef<Value> indices);
