@@ -2,6 +2,8 @@
 
 #include "Options.h"
 
+#include "../NumberOption.h"
+
 #include "dsflash/ABI/ModuleABI.h"
 #include "dsflash/Runtime/Device.h"
 
@@ -94,6 +96,7 @@ private:
     app.add_option("--seed", options.random.seed,
                    "The same seed gives the same checkpoint")
         ->capture_default_str()
+        ->transform(wholeNumber<uint64_t>(0))
         ->needs(make);
   }
 
@@ -104,7 +107,7 @@ private:
       added
           ->add_option("--threads", options.threads,
                        "Threads, never more than cores; default all")
-          ->check(CLI::PositiveNumber);
+          ->transform(wholeNumber<int>(1));
     added->add_option("--json", options.jsonFile, "Write the results")
         ->type_name("F.json");
     return added;
@@ -128,7 +131,7 @@ private:
         .add_option("--generate", generate,
                     "Tokens to generate behind the prompt")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int64_t>(1, kMostTokens));
   }
 
   void addModelOptions(CLI::App &command) {
@@ -143,18 +146,18 @@ private:
                     "Tokens before the measured ones; a list")
         ->delimiter(',')
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
+        ->transform(wholeNumber<int64_t>(0, kMostTokens));
     CLI::Option *sequences =
         command
             .add_option("--sequences", model.sequences,
                         "Also generate so many sequences side by side; a list")
             ->delimiter(',')
-            ->check(CLI::PositiveNumber);
+            ->transform(wholeNumber<int64_t>(1, kMostTokens));
     command
         .add_option("--prompt-tokens", model.promptTokens,
                     "Tokens of the measured prompt")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int64_t>(1, kMostTokens));
     CLI::Option *pretend =
         command
             .add_flag("--pretend", model.pretends,
@@ -188,7 +191,7 @@ private:
             .add_option("--sequences", kernels.sequences,
                         "Sequences that decode side by side")
             ->capture_default_str()
-            ->check(CLI::PositiveNumber);
+            ->transform(wholeNumber<int64_t>(1, kMostTokens));
     command
         .add_option("--device", kernels.device,
                     "cpu: kernels are timed. simt:counters: what they touch "
@@ -217,7 +220,7 @@ private:
         .add_option("--repeat", compile.repeat,
                     "Runs without and with a filled cache")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int64_t>(1));
   }
 
   void addComparisonOptions(CLI::App &command) {
@@ -233,7 +236,7 @@ private:
             .add_option("--prompt-tokens", compare.promptTokens,
                         "Random tokens of the prompt")
             ->capture_default_str()
-            ->check(CLI::PositiveNumber);
+            ->transform(wholeNumber<int64_t>(1, kMostTokens));
     command
         .add_option("--tokens", compare.tokens,
                     "The prompt, a JSON list of ids, instead")
@@ -241,7 +244,7 @@ private:
         ->excludes(count);
     command.add_option("--rounds", compare.rounds, "Times that both are run")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int64_t>(1));
   }
 
   void addEngramOptions(CLI::App &command) {

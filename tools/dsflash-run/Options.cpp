@@ -2,6 +2,8 @@
 
 #include "Options.h"
 
+#include "../NumberOption.h"
+
 #include "dsflash/ABI/ModuleABI.h"
 #include "dsflash/Runtime/Device.h"
 #include "dsflash/Tokens/ChatEncoding.h"
@@ -47,11 +49,11 @@ std::optional<int64_t> parseDraft(const std::string &text) {
     return std::nullopt;
   if (text == "off")
     return 0;
-  int64_t count = 0;
-  if (!CLI::detail::lexical_cast(text, count) || count < 0)
+  std::string count = text;
+  if (!wholeNumber<int64_t>(0)(count).empty())
     throw CLI::ValidationError("--draft",
                                "'" + text + "' is not off, auto or a count");
-  return count;
+  return std::stoll(count);
 }
 
 /// The command line as CLI11 sees it.
@@ -140,22 +142,23 @@ private:
     GenerationOptions &generation = options.generation;
     app.add_option("-n", generation.maxTokens, "New tokens, at most")
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
+        ->transform(wholeNumber<int64_t>(0));
     CLI::Option *greedy =
         app.add_flag("--greedy", isGreedy, "Always take the best token");
     app.add_option("--temperature", generation.sampling.temperature,
                    "0 is the same as --greedy")
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber)
+        ->transform(realNumber(0))
         ->excludes(greedy);
     app.add_option("--top-p", generation.sampling.topP,
                    "Draw from the best tokens that reach this probability")
         ->capture_default_str()
-        ->check(CLI::Range(0.0, 1.0))
+        ->transform(realNumber(0, 1))
         ->excludes(greedy);
     app.add_option("--seed", generation.sampling.seed,
                    "The same seed gives the same text")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->transform(wholeNumber<uint64_t>(0));
     app.add_option("--stop", generation.stops,
                    "End before this text; of a chat reply, in its content")
         ->type_name("TEXT")
@@ -173,7 +176,7 @@ private:
     app.add_option("--chunk", options.generation.chunk,
                    "Prompt positions in one call")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int64_t>(1));
     app.add_option("--prefill", options.prefill, "How the prompt is read")
         ->default_val("exact")
         ->check(CLI::IsMember({"full", "exact", "bounded"}));
@@ -193,7 +196,7 @@ private:
         ->type_name("F");
     app.add_option("--threads", options.threads,
                    "Threads, never more than cores; default all")
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int>(1));
     app.add_option("--weights", options.weights,
                    "Checkpoint folder, if it is not where it was")
         ->type_name("DIR");
@@ -274,7 +277,7 @@ private:
       options.generation.stopsBehind = "</think>";
     Result<int> parsed = parseEffort(effort);
     if (!parsed)
-      throw CLI::ValidationError(parsed.status().str());
+      throw CLI::ValidationError("--" + parsed.status().str());
     options.effort = *parsed;
   }
 

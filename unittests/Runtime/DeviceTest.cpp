@@ -127,9 +127,11 @@ TEST(Device, CountsWhatKernelsDo) {
 
 TEST(Device, OptionsBelongToTheDevice) {
   dsf_module module = makeModule(kCode);
-  EXPECT_EQ(Device::open("simt:checks,fast", module).status().str(),
-            "simt: unknown option 'fast': it has checks, counters, reverse, "
-            "randomSEED, sm_CHIP");
+  for (const std::string option : {"fast", "random", "randomly", "random-1",
+                                   "random7x", "random18446744073709551616"})
+    EXPECT_EQ(Device::open("simt:checks," + option, module).status().str(),
+              "simt: unknown option '" + option +
+                  "': it has checks, counters, reverse, randomSEED, sm_CHIP");
   EXPECT_EQ(Device::open("simt:sm_90a", module).status().str(),
             "simt: nvptx:sm_90a: the model has no code for it");
 }

@@ -429,6 +429,11 @@ struct LowerMath : dsflash::impl::LowerMathPassBase<LowerMath> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (!llvm::is_contained({0, 8, 16}, lookUpLanes)) {
+      getOperation()->emitError()
+          << "expected look-up-lanes of 0, 8 or 16 but got " << lookUpLanes;
+      return signalPassFailure();
+    }
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     patterns.add<Approximate<math::ExpOp, &Arithmetic::exp>,
