@@ -431,7 +431,8 @@ struct LowerMath : dsflash::impl::LowerMathPassBase<LowerMath> {
   void runOnOperation() override {
     if (!llvm::is_contained({0, 8, 16}, lookUpLanes)) {
       getOperation()->emitError()
-          << "expected look-up-lanes of 0, 8 or 16 but got " << lookUpLanes;
+          << "expected look-up-lanes of 0, 8 or 16 but got "
+          << lookUpLanes.getValue();
       return signalPassFailure();
     }
     MLIRContext *context = &getContext();
