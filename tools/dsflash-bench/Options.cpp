@@ -2,14 +2,9 @@
 
 #include "Options.h"
 
+#include "../CommandLine.h"
 #include "../NumberOption.h"
 
-#include "dsflash/ABI/ModuleABI.h"
-#include "dsflash/Runtime/Device.h"
-
-#include <CLI/CLI.hpp>
-
-#include <iostream>
 #include <map>
 
 using namespace dsflash;
@@ -32,17 +27,12 @@ constexpr const char *kExamples = R"(Examples:
 
 Exit codes: 0 done, 1 the input or the run failed, 2 wrong usage.)";
 
-std::string versionText() {
-  return "dsflash-bench " DSFLASH_VERSION "\nLLVM: not linked\nABI version " +
-         std::to_string(DSF_ABI_VERSION) + "\ndevices: " + deviceNames();
-}
-
 /// The command line as CLI11 sees it.
 class Parser {
 public:
   Parser() {
     app.footer(kExamples);
-    app.set_version_flag("--version", versionText());
+    app.set_version_flag("--version", getVersionText("dsflash-bench"));
     addMakeCheckpoint();
     addCommand(Command::Limits, "limits",
                "Memory bandwidth and multiply rates of this machine");
@@ -66,19 +56,8 @@ public:
   }
 
   std::optional<Options> parse(int argc, char **argv, int &exitCode) {
-    exitCode = 0;
-    try {
-      app.parse(argc, argv);
-      if (options.checkpoint.empty() == app.get_subcommands().empty())
-        throw CLI::RequiredError("--make-checkpoint or one command");
+    if (parseCommandLine(app, argc, argv, [this] { finish(); }, exitCode))
       return options;
-    } catch (const CLI::Success &request) {
-      app.exit(request);
-    } catch (const CLI::Error &error) {
-      std::cerr << "dsflash-bench: error: command line: " << error.what()
-                << "\nRun dsflash-bench --help for the options.\n";
-      exitCode = 2;
-    }
     return std::nullopt;
   }
 
@@ -255,6 +234,11 @@ private:
                     "Engram tables in a file of their own")
         ->type_name("F.safetensors")
         ->required();
+  }
+
+  void finish() {
+    if (options.checkpoint.empty() == app.get_subcommands().empty())
+      throw CLI::RequiredError("--make-checkpoint or one command");
   }
 
   CLI::App app{"Measures this machine and compiled models.", "dsflash-bench"};

@@ -2,16 +2,12 @@
 
 #include "Options.h"
 
+#include "../CommandLine.h"
 #include "../NumberOption.h"
 
-#include "dsflash/ABI/ModuleABI.h"
-#include "dsflash/Runtime/Device.h"
 #include "dsflash/Tokens/ChatEncoding.h"
 
-#include <CLI/CLI.hpp>
-
 #include <cstdlib>
-#include <iostream>
 #include <map>
 #include <set>
 
@@ -38,11 +34,6 @@ constexpr const char *kExamples = R"(Examples:
 
 Exit codes: 0 done, 1 the input or the run failed, 2 wrong usage.)";
 
-std::string versionText() {
-  return "dsflash-run " DSFLASH_VERSION "\nLLVM: not linked\nABI version " +
-         std::to_string(DSF_ABI_VERSION) + "\ndevices: " + deviceNames();
-}
-
 /// "off", "auto" or a count; reports a usage error by throwing, as CLI11 does.
 std::optional<int64_t> parseDraft(const std::string &text) {
   if (text == "auto")
@@ -61,7 +52,7 @@ class Parser {
 public:
   Parser() {
     app.footer(kExamples);
-    app.set_version_flag("--version", versionText());
+    app.set_version_flag("--version", getVersionText("dsflash-run"));
     app.add_option("MODEL", options.model,
                    "Compiled model, a folder *.dsflash; with --function a "
                    "text");
@@ -73,18 +64,8 @@ public:
   }
 
   std::optional<Options> parse(int argc, char **argv, int &exitCode) {
-    exitCode = 0;
-    try {
-      app.parse(argc, argv);
-      finish();
+    if (parseCommandLine(app, argc, argv, [this] { finish(); }, exitCode))
       return options;
-    } catch (const CLI::Success &request) {
-      app.exit(request);
-    } catch (const CLI::Error &error) {
-      std::cerr << "dsflash-run: error: command line: " << error.what()
-                << "\nRun dsflash-run --help for the options.\n";
-      exitCode = 2;
-    }
     return std::nullopt;
   }
 
