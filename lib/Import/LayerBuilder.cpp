@@ -77,139 +77,77 @@ Value LayerBuilder::expand(Value output, Value stream, HCMixOp mix,
 }
 
 //===----------------------------------------------------------------------===//
-// Attention
+// Experts
 //===----------------------------------------------------------------------===//
 
-std::pair<Value, Value> LayerBuilder::query(const Attention &a,
-                                            Value quantized) {
-  const ModelConfig &c = b.config;
-  Value low = b.linear(
-      quantized, b.fp8(a.family, "attn.wq_a", c.q_lora_rank, c.hidden_size),
-      "attn.wq_a");
-  low = b.norm(low, b.bf16(a.family, "attn.q_norm.weight", {1, c.q_lora_rank}),
-               "attn.q_norm");
-  low = b.quantize(low, "attn.qr");
-  Value query =
-      b.linear(low,
-               b.fp8(a.family, "attn.wq_b", c.num_attention_heads * c.head_dim,
-                     c.q_lora_rank),
-               "attn.wq_b");
-  return {b.rotate(query, a.rope, c.head_dim, "attn.q_rope"), low};
+Value LayerBuilder::swiglu(Value gate, Value up, Value route, StringRef name) {
+  Value product = SwiGLUOp::create(b, gate.getType(), gate, up, route,
+                                   APFloat(float(b.config.swiglu_limit)),
+                                   /*rounded=*/false);
+  product = b.round(product, (name + ".swiglu").str());
+  return b.quantize(product, (name + ".y").str());
 }
 
-Value LayerBuilder::windowKV(const Family &family, Value quantized,
-                             Value rope) {
+std::pair<Value, Value> LayerBuilder::experts(const Family &family, bool probes,
+                                              int64_t count, int64_t perToken,
+                                              Value stream, Value pre) {
   const ModelConfig &c = b.config;
-  Value kv =
-      b.linear(quantized, b.fp8(family, "attn.wkv", c.head_dim, c.hidden_size),
-               "attn.wkv");
-  kv = b.norm(kv, b.bf16(family, "attn.kv_norm.weight", {1, c.head_dim}),
-              "attn.kv_norm");
-  kv = b.rotate(kv, rope, c.head_dim, "attn.kv_rope");
-  return b.quantize(kv, "attn.kv_window");
-}
+  int64_t d = c.hidden_size, inner = c.moe_intermediate_size;
+  Attention a{family, probes ? "layers.{l}." : "", {}, {}};
+  stream = probe(a, stream, "ffn.stream");
+  pre = probe(a, pre, "ffn.pre");
+  HCMixOp mixes = mix(stream, family, "ffn");
+  Value x = collapse(stream, pre, family, "ffn");
 
-Value LayerBuilder::outputProjection(const Attention &a, Value context) {
-  const ModelConfig &c = b.config;
-  context = b.round(context, "attn.context");
-  context = b.rotate(context, a.rope, c.head_dim, "attn.context_rope",
-                     /*inverse=*/true);
-  int64_t low = c.o_groups * c.o_lora_rank;
-  Value wo_a = b.fp8(a.family, "attn.wo_a", low, c.outputGroupSize());
-  Value grouped =
-      b.round(GroupedLinearOp::create(b, b.tensor({low}), context, wo_a,
-                                      c.o_groups, /*rounded=*/false),
-              "attn.wo_a");
-  grouped = b.quantize(grouped, "attn.o");
-  Value output = b.linear(
-      grouped, b.fp8(a.family, "attn.wo_b", c.hidden_size, low), "attn.wo_b");
-  return probe(a, output, "attn.out");
-}
-
-SmallVector<Value> LayerBuilder::compress(const Attention &a, int64_t ratio,
-                                          Value input, Value groupRope,
-                                          Value globalKV, Value keys,
-                                          Value pending) {
-  const ModelConfig &c = b.config;
-  const Family &family = a.family;
-  auto latentType = b.tensor({c.head_dim});
-  Value wkv =
-      b.bf16(family, "attn.compressor.wkv.weight", {c.head_dim, c.hidden_size});
-  Value latent;
-  if (ratio == 1) {
-    latent = ProjectOp::create(b, latentType, input, wkv, /*rounded=*/false,
-                               /*f64_accumulation=*/true);
-  } else {
-    Value kv = b.product(input, wkv, Accumulation::F64);
-    Value gate = b.product(input,
-                           b.bf16(family, "attn.compressor.wgate.weight",
-                                  {c.head_dim, c.hidden_size}),
+  Value logits = b.product(x, b.bf16(family, "ffn.gate.weight", {count, d}),
                            Accumulation::F64);
-    auto pooled = CompressOp::create(b, latentType, pending.getType(), kv, gate,
-                                     pending, a.rows.sequence, a.rows.position,
-                                     a.rows.extents, ratio);
-    latent = pooled.getLatent();
-    pending = pooled.getPendingAfter();
-  }
-  latent = b.round(latent, "compressor.latent");
-  latent = b.norm(
-      latent, b.bf16(family, "attn.compressor.norm.weight", {1, c.head_dim}),
-      "compressor.norm");
+  Value bias = b.f32(family, "ffn.gate.bias", {1, count});
+  auto choices = b.tensor({perToken}, b.getI32Type());
+  auto router = RouterOp::create(
+      b, choices, b.tensor({perToken}), logits, bias, b.f32Attr(c.gate_temp),
+      b.f32Attr(c.routed_scaling_factor),
+      c.norm_topk_prob ? b.getUnitAttr() : UnitAttr());
+  Value chosen = probe(a, router.getExperts(), "ffn.experts");
+  Value route = probe(a, router.getWeights(), "ffn.weights");
+  auto groups = GroupByExpertOp::create(
+      b, choices, RankedTensorType::get({count + 1}, b.getI32Type()), chosen);
 
-  Value key = b.linear(
-      latent,
-      b.bf16(family, "attn.indexer.wk.weight", {c.index_head_dim, c.head_dim}),
-      "indexer.wk", Accumulation::F64);
-  key = b.norm(
-      key, b.bf16(family, "attn.indexer.k_norm.weight", {1, c.index_head_dim}),
-      "indexer.k_norm");
-  key = b.rotate(key, groupRope, c.index_head_dim, "indexer.k_rope");
-  latent = b.rotate(latent, groupRope, c.head_dim, "compressor.rope");
-
-  auto append = [&](Value rows, Value state, StringRef name, int64_t extent) {
-    state = AppendOp::create(b, state.getType(), rows, state, a.rows.sequence,
-                             a.rows.position);
-    Value values = LoadOp::create(b, b.tensor({extent}), state, a.rows.sequence,
-                                  a.rows.position);
-    probe(a, values, name, ratio);
-    return state;
+  Value quantized = b.quantize(x, "ffn.x");
+  auto expertLinear = [&](Value value, StringRef matrix, int64_t out,
+                          int64_t in) -> Value {
+    Value weight =
+        b.fp4(family, ("ffn.experts.{e}." + matrix).str(), count, out, in);
+    Value result = ExpertLinearOp::create(
+        b, b.tensor({perToken, out}), value, weight, groups.getOrder(),
+        groups.getOffsets(), /*rounded=*/false);
+    return b.round(result, ("experts." + matrix).str());
   };
-  keys = append(key, keys, "attn.index_key", c.index_head_dim);
-  globalKV = append(latent, globalKV, "attn.kv_global", c.head_dim);
-  SmallVector<Value> states{globalKV, keys};
-  if (pending)
-    states.push_back(pending);
-  return states;
+  Value gate = expertLinear(quantized, "w1", inner, d);
+  Value up = expertLinear(quantized, "w3", inner, d);
+  Value routed =
+      expertLinear(swiglu(gate, up, route, "experts"), "w2", d, inner);
+
+  auto sharedLinear = [&](Value value, StringRef matrix, int64_t out,
+                          int64_t in) {
+    return b.linear(
+        value, b.fp8(family, ("ffn.shared_experts." + matrix).str(), out, in),
+        ("shared." + matrix).str());
+  };
+  gate = sharedLinear(quantized, "w1", inner, d);
+  up = sharedLinear(quantized, "w3", inner, d);
+  Value shared =
+      sharedLinear(swiglu(gate, up, Value(), "shared"), "w2", d, inner);
+
+  Value output = b.round(CombineOp::create(b, shared.getType(), routed, shared,
+                                           /*rounded=*/false),
+                         "ffn.combine");
+  output = probe(a, output, "ffn.out");
+  return {expand(output, stream, mixes, "ffn"), mixes.getPre()};
 }
 
-IndexerOp LayerBuilder::select(const Attention &a, const LayerKind &kind,
-                               Value input, Value lowRank, Value keys,
-                               Value candidates) {
-  const ModelConfig &c = b.config;
-  Value query =
-      b.linear(lowRank,
-               b.fp8(a.family, "attn.indexer.wq_b",
-                     c.index_n_heads * c.index_head_dim, c.q_lora_rank),
-               "indexer.wq_b");
-  query = b.rotate(query, a.rope, c.index_head_dim, "indexer.q_rope");
-  query = b.quantize(query, b.indexFormat(), "indexer.q");
-  Value weights = b.linear(input,
-                           b.bf16(a.family, "attn.indexer.weights_proj.weight",
-                                  {c.index_n_heads, c.hidden_size}),
-                           "indexer.weights_proj", Accumulation::F64);
-  double scale = 1 / std::sqrt(double(c.index_head_dim * c.index_n_heads));
-  weights =
-      b.round(ScaleOp::create(b, weights.getType(), weights, b.f32Attr(scale)),
-              "indexer.weights");
-  Type kept;
-  if (kind.keepsCandidates)
-    kept = b.tensor({c.candidate_topk_blocks}, b.getI32Type());
-  int64_t blockSize =
-      kind.keepsCandidates || candidates ? c.candidate_block_size : 0;
-  return IndexerOp::create(b, b.tensor({c.index_topk}, b.getI32Type()), kept,
-                           query, weights, keys, a.rows.sequence,
-                           a.rows.position, candidates, blockSize);
-}
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
 
 func::FuncOp LayerBuilder::backboneLayer(const LayerKind &kind) {
   func::FuncOp &function = functions[kind.name()];
@@ -326,79 +264,6 @@ func::FuncOp LayerBuilder::backboneLayer(const LayerKind &kind) {
   return function;
 }
 
-//===----------------------------------------------------------------------===//
-// Experts
-//===----------------------------------------------------------------------===//
-
-Value LayerBuilder::swiglu(Value gate, Value up, Value route, StringRef name) {
-  Value product = SwiGLUOp::create(b, gate.getType(), gate, up, route,
-                                   APFloat(float(b.config.swiglu_limit)),
-                                   /*rounded=*/false);
-  product = b.round(product, (name + ".swiglu").str());
-  return b.quantize(product, (name + ".y").str());
-}
-
-std::pair<Value, Value> LayerBuilder::experts(const Family &family, bool probes,
-                                              int64_t count, int64_t perToken,
-                                              Value stream, Value pre) {
-  const ModelConfig &c = b.config;
-  int64_t d = c.hidden_size, inner = c.moe_intermediate_size;
-  Attention a{family, probes ? "layers.{l}." : "", {}, {}};
-  stream = probe(a, stream, "ffn.stream");
-  pre = probe(a, pre, "ffn.pre");
-  HCMixOp mixes = mix(stream, family, "ffn");
-  Value x = collapse(stream, pre, family, "ffn");
-
-  Value logits = b.product(x, b.bf16(family, "ffn.gate.weight", {count, d}),
-                           Accumulation::F64);
-  Value bias = b.f32(family, "ffn.gate.bias", {1, count});
-  auto choices = b.tensor({perToken}, b.getI32Type());
-  auto router = RouterOp::create(
-      b, choices, b.tensor({perToken}), logits, bias, b.f32Attr(c.gate_temp),
-      b.f32Attr(c.routed_scaling_factor),
-      c.norm_topk_prob ? b.getUnitAttr() : UnitAttr());
-  Value chosen = probe(a, router.getExperts(), "ffn.experts");
-  Value route = probe(a, router.getWeights(), "ffn.weights");
-  auto groups = GroupByExpertOp::create(
-      b, choices, RankedTensorType::get({count + 1}, b.getI32Type()), chosen);
-
-  Value quantized = b.quantize(x, "ffn.x");
-  auto expertLinear = [&](Value value, StringRef matrix, int64_t out,
-                          int64_t in) -> Value {
-    Value weight =
-        b.fp4(family, ("ffn.experts.{e}." + matrix).str(), count, out, in);
-    Value result = ExpertLinearOp::create(
-        b, b.tensor({perToken, out}), value, weight, groups.getOrder(),
-        groups.getOffsets(), /*rounded=*/false);
-    return b.round(result, ("experts." + matrix).str());
-  };
-  Value gate = expertLinear(quantized, "w1", inner, d);
-  Value up = expertLinear(quantized, "w3", inner, d);
-  Value routed =
-      expertLinear(swiglu(gate, up, route, "experts"), "w2", d, inner);
-
-  auto sharedLinear = [&](Value value, StringRef matrix, int64_t out,
-                          int64_t in) {
-    return b.linear(
-        value, b.fp8(family, ("ffn.shared_experts." + matrix).str(), out, in),
-        ("shared." + matrix).str());
-  };
-  gate = sharedLinear(quantized, "w1", inner, d);
-  up = sharedLinear(quantized, "w3", inner, d);
-  Value shared =
-      sharedLinear(swiglu(gate, up, Value(), "shared"), "w2", d, inner);
-
-  Value output = b.round(CombineOp::create(b, shared.getType(), routed, shared,
-                                           /*rounded=*/false),
-                         "ffn.combine");
-  output = probe(a, output, "ffn.out");
-  return {expand(output, stream, mixes, "ffn"), mixes.getPre()};
-}
-
-//===----------------------------------------------------------------------===//
-// Engram
-//===----------------------------------------------------------------------===//
-
 func::FuncOp LayerBuilder::engramLayer(int64_t layer) {
   OpBuilder::InsertionGuard guard(b);
   const ModelConfig &c = b.config;
@@ -428,77 +293,6 @@ func::FuncOp LayerBuilder::engramLayer(int64_t layer) {
   Value added = EngramAddOp::create(b, stream.getType(), stream, kv, gate,
                                     /*rounded=*/false);
   func::ReturnOp::create(b, b.round(added, "engram.add"));
-  return function;
-}
-
-//===----------------------------------------------------------------------===//
-// Draft layers
-//===----------------------------------------------------------------------===//
-
-/// Rings of draft layers lie behind those of the backbone.
-static Value ringOf(GraphBuilder &b, Value stage) {
-  return arith::AddIOp::create(b, stage,
-                               b.layerIndex(b.config.num_hidden_layers));
-}
-
-func::FuncOp LayerBuilder::draftLayer() {
-  func::FuncOp &function = functions["draft_layer"];
-  if (function)
-    return function;
-  OpBuilder::InsertionGuard guard(b);
-  const ModelConfig &c = b.config;
-  int64_t layer = c.num_hidden_layers;
-  Type preType = b.tensor({c.hc_mult});
-  function =
-      b.startFunction("draft_layer",
-                      {b.getIndexType(), b.streamType(), preType,
-                       b.tensor({c.qk_rope_head_dim / 2, 2}), b.ids(), b.ids(),
-                       b.tensor({2}, b.getI32Type()), b.windowType()},
-                      {b.streamType(), preType}, /*exported=*/false);
-  auto arguments = function.getArguments();
-  Attention a{{"mtp", arguments[0]},
-              "",
-              arguments[3],
-              {arguments[4], arguments[5], arguments[6]}};
-  Value stream = arguments[1];
-  HCMixOp mixes = mix(stream, a.family, "attn");
-  Value x = collapse(stream, arguments[2], a.family, "attn");
-  Value quantized = b.quantize(x, "attn.x");
-  Value q = query(a, quantized).first;
-  Value kv = windowKV(a.family, quantized, a.rope);
-  Value sink = b.f32(a.family, "attn.attn_sink", {1, c.num_attention_heads});
-  Value context = DraftAttentionOp::create(
-      b, q.getType(), q, kv, arguments[7], ringOf(b, arguments[0]), sink,
-      a.rows.sequence, a.rows.position, a.rows.extents, c.num_attention_heads,
-      c.sliding_window, /*round_probabilities=*/true,
-      b.getI64IntegerAttr(c.dspark_block_size));
-  stream = expand(outputProjection(a, context), stream, mixes, "attn");
-  auto [streamAfter, preAfter] =
-      experts(a.family, /*probes=*/false, c.experts(layer),
-              c.expertsPerToken(layer), stream, mixes.getPre());
-  func::ReturnOp::create(b, ValueRange{streamAfter, preAfter});
-  return function;
-}
-
-func::FuncOp LayerBuilder::draftContextLayer() {
-  func::FuncOp &function = functions["draft_context_layer"];
-  if (function)
-    return function;
-  OpBuilder::InsertionGuard guard(b);
-  const ModelConfig &c = b.config;
-  function =
-      b.startFunction("draft_context_layer",
-                      {b.getIndexType(), b.tensor({c.hidden_size}),
-                       b.tensor({c.qk_rope_head_dim / 2, 2}), b.ids(), b.ids(),
-                       b.tensor({2}, b.getI32Type()), b.windowType()},
-                      {b.windowType()}, /*exported=*/false);
-  auto arguments = function.getArguments();
-  Value quantized = b.quantize(arguments[1], "attn.x");
-  Value kv = windowKV({"mtp", arguments[0]}, quantized, arguments[2]);
-  Value window = AppendWindowOp::create(
-      b, arguments[6].getType(), kv, arguments[6], ringOf(b, arguments[0]),
-      arguments[3], arguments[4], arguments[5]);
-  func::ReturnOp::create(b, window);
   return function;
 }
 

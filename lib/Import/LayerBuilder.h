@@ -50,10 +50,6 @@ private:
     mlir::Value rope;
     Rows rows;
   };
-  /// What the selected global rows come from.
-  struct Selection {
-    mlir::Value globalKV, rows;
-  };
 
   mlir::Value collapse(mlir::Value stream, mlir::Value pre,
                        const Family &family, llvm::StringRef half);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <charconv>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -203,14 +203,20 @@ private:
       options.counters = true;
     else if (name == "reverse")
       options.order = simt::Order::Reverse;
-    else if (name.rfind("random", 0) == 0) {
+    else if (name.rfind("random", 0) == 0 && readSeed(name.substr(6)))
       options.order = simt::Order::Random;
-      options.seed = std::strtoull(name.c_str() + 6, nullptr, 10);
-    } else if (name.rfind("sm_", 0) == 0)
+    else if (name.rfind("sm_", 0) == 0)
       target = "nvptx:" + name;
     else
       wrongOption.add("unknown option '" + name + "'",
                       "it has checks, counters, reverse, randomSEED, sm_CHIP");
+  }
+
+  bool readSeed(const std::string &digits) {
+    const char *end = digits.data() + digits.size();
+    auto [stop, error] =
+        std::from_chars(digits.data(), end, device.options().seed);
+    return error == std::errc() && stop == end;
   }
 
   static nlohmann::json describe(const std::string &name,

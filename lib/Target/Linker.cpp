@@ -1,10 +1,11 @@
 //===- Linker.cpp - Objects to shared objects -----------------------------===//
 
 #include "CodeGeneration.h"
-#include "TemporaryFile.h"
+#include "ExternalProgram.h"
 #include "dsflash/Conversion/DSFlashToLLVM.h"
 #include "dsflash/Target/NativeCode.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
 #ifndef DSFLASH_LLD // the linker that the build found
@@ -81,21 +82,14 @@ Expected<std::string> mlir::dsflash::findLinker() {
   return makeError("no linker: install lld-22 (ld.lld-22 or ld.lld in PATH)");
 }
 
-static Error link(StringRef linker, StringRef object, StringRef output,
-                  const TemporaryFile &messages) {
-  std::string name = "ld.lld";
-  std::optional<StringRef> redirects[] = {StringRef(), messages.path(),
-                                          messages.path()};
-  std::string error;
-  int code = sys::ExecuteAndWait(
-      linker,
-      {name, "-shared", "--build-id=none", "--hash-style=gnu", "--gc-sections",
-       "-Bsymbolic", "-z", "noexecstack", "-o", output, object},
-      std::nullopt, redirects, 0, 0, &error);
-  if (code == 0)
-    return Error::success();
-  std::string text = StringRef(messages.read()).trim().str();
-  return makeError(linker + ": " + (text.empty() ? error : text));
+static Error link(StringRef linker, GivenFile object, GivenFile output) {
+  return runExternalProgram(linker,
+                            {"ld.lld", "-shared", "--build-id=none",
+                             "--hash-style=gnu", "--gc-sections", "-Bsymbolic",
+                             "-z", "noexecstack", "-o", output.path,
+                             object.path},
+                            {object, output})
+      .takeError();
 }
 
 Error mlir::dsflash::emitSharedObject(StringRef llvmIR, StringRef name,
@@ -114,13 +108,11 @@ Error mlir::dsflash::emitSharedObject(StringRef llvmIR, StringRef name,
   auto output = TemporaryFile::create(path + ".%%%%%%.so");
   if (!output)
     return output.takeError();
-  auto messages = TemporaryFile::create(path + ".%%%%%%.log");
-  if (!messages)
-    return messages.takeError();
   TimingScope linking = timing.nest("linking");
   if (Error error = object->write(*code))
     return error;
-  if (Error error = link(*linker, object->path(), output->path(), *messages))
+  if (Error error = link(*linker, {object->path(), name},
+                         {output->path(), sys::path::filename(path)}))
     return error;
   return output->keep(path);
 }

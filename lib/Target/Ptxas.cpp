@@ -1,7 +1,8 @@
 //===- Ptxas.cpp - The assembler of PTX -----------------------------------===//
 
-#include "TemporaryFile.h"
+#include "ExternalProgram.h"
 #include "dsflash/Target/DeviceCode.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include <cstdlib>
@@ -66,51 +67,31 @@ llvm::Expected<std::string> mlir::dsflash::findPtxas(StringRef wanted) {
                    "nvidia-cuda-nvcc has it");
 }
 
-static llvm::Expected<TemporaryFile> makeFile(StringRef suffix) {
-  llvm::SmallString<128> folder;
-  llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, folder);
-  return TemporaryFile::create(folder + "/dsflash-%%%%%%" + suffix);
-}
-
-/// What the program writes, as text. Error: the same, when it fails.
-static llvm::Expected<std::string> run(StringRef ptxas,
-                                       ArrayRef<StringRef> arguments) {
-  auto messages = makeFile(".log");
-  if (!messages)
-    return messages.takeError();
-  std::optional<StringRef> redirects[] = {StringRef(), messages->path(),
-                                          messages->path()};
-  SmallVector<StringRef> command{"ptxas"};
-  command.append(arguments.begin(), arguments.end());
-  std::string error;
-  int code = llvm::sys::ExecuteAndWait(ptxas, command, std::nullopt, redirects,
-                                       0, 0, &error);
-  std::string text = StringRef(messages->read()).trim().str();
-  if (code == 0)
-    return text;
-  return makeError(ptxas + ": " + (text.empty() ? error : text));
-}
-
 llvm::Expected<std::string> mlir::dsflash::getPtxasVersion(StringRef ptxas) {
-  return run(ptxas, {"--version"});
+  return runExternalProgram(ptxas, {"ptxas", "--version"});
 }
 
 /// A run on a text; `take` gets the messages and the cubin.
 static llvm::Error
 assemble(StringRef ptxas, StringRef ptx, const NVPTXTarget &target,
          llvm::function_ref<void(StringRef, std::string)> take) {
-  auto source = makeFile(".ptx");
+  auto source = makeTemporaryFile(".ptx");
   if (!source)
     return source.takeError();
-  auto output = makeFile(".cubin");
+  auto output = makeTemporaryFile(".cubin");
   if (!output)
     return output.takeError();
   if (llvm::Error error = source->write(ptx))
     return error;
   std::string architecture = ("-arch=" + target.getChip()).str();
+  std::string textName = ("PTX for " + target.getChip()).str();
+  std::string cubinName = ("cubin for " + target.getChip()).str();
   // Kernels in parallel.
-  auto messages = run(ptxas, {"-O3", "--split-compile=0", architecture,
-                              source->path(), "-o", output->path(), "-v"});
+  auto messages = runExternalProgram(
+      ptxas,
+      {"ptxas", "-O3", "--split-compile=0", architecture, source->path(), "-o",
+       output->path(), "-v"},
+      {{source->path(), textName}, {output->path(), cubinName}});
   if (!messages)
     return messages.takeError();
   take(*messages, output->read());

@@ -6,9 +6,9 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace mlir::dsflash {
 
@@ -16,14 +16,15 @@ inline llvm::Error makeError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
 }
 
-/// A file that is gone at the end, whatever happens.
+/// A file that is gone at the end, whatever happens. Errors do not tell its
+/// name, which nobody gave.
 class TemporaryFile {
 public:
   /// `model` with a new letter or digit for every '%'.
   static llvm::Expected<TemporaryFile> create(const llvm::Twine &model) {
     llvm::SmallString<128> path;
     if (std::error_code code = llvm::sys::fs::createUniqueFile(model, path))
-      return makeError(model + ": " + code.message());
+      return makeError("cannot make a temporary file: " + code.message());
     llvm::sys::RemoveFileOnSignal(path);
     return TemporaryFile(path);
   }
@@ -39,10 +40,17 @@ public:
 
   llvm::StringRef path() const { return name; }
   llvm::Error write(llvm::StringRef content) const {
-    return llvm::writeToOutput(name, [&](llvm::raw_ostream &stream) {
+    std::error_code code;
+    llvm::raw_fd_ostream stream(name, code);
+    if (!code) {
       stream << content;
-      return llvm::Error::success();
-    });
+      stream.close();
+      code = stream.error();
+      stream.clear_error();
+    }
+    if (code)
+      return makeError("cannot write a temporary file: " + code.message());
+    return llvm::Error::success();
   }
   std::string read() const {
     auto buffer = llvm::MemoryBuffer::getFile(name);

@@ -33,7 +33,7 @@
 // BOTH:      @dsf.device_codes() {{.*}} : !llvm.array<2 x struct<(ptr, ptr, ptr, i64)>>
 
 // TWICE: error: target 'nvptx:sm_80' is given twice
-// PTXAS: error: {{.*}}refuses: no such instruction
+// PTXAS: error: {{.*}}refuses: ptxas PTX for sm_80, line 7; fatal : no such instruction
 
 // JUNK:    error: unknown target 'junk'; known: nvptx:sm_80, nvptx:sm_90a, nvptx:sm_100a, nvptx:sm_120a
 // EMPTY:   error: unknown target ''; known: nvptx:sm_80

@@ -2,12 +2,9 @@
 
 #include "Options.h"
 
-#include "dsflash/ABI/ModuleABI.h"
-#include "dsflash/Runtime/Device.h"
+#include "../CommandLine.h"
+#include "../NumberOption.h"
 
-#include <CLI/CLI.hpp>
-
-#include <iostream>
 #include <map>
 
 using namespace dsflash;
@@ -30,17 +27,12 @@ constexpr const char *kExamples = R"(Examples:
 
 Exit codes: 0 done, 1 the input or the run failed, 2 wrong usage.)";
 
-std::string versionText() {
-  return "dsflash-bench " DSFLASH_VERSION "\nLLVM: not linked\nABI version " +
-         std::to_string(DSF_ABI_VERSION) + "\ndevices: " + deviceNames();
-}
-
 /// The command line as CLI11 sees it.
 class Parser {
 public:
   Parser() {
     app.footer(kExamples);
-    app.set_version_flag("--version", versionText());
+    app.set_version_flag("--version", getVersionText("dsflash-bench"));
     addMakeCheckpoint();
     addCommand(Command::Limits, "limits",
                "Memory bandwidth and multiply rates of this machine");
@@ -64,19 +56,8 @@ public:
   }
 
   std::optional<Options> parse(int argc, char **argv, int &exitCode) {
-    exitCode = 0;
-    try {
-      app.parse(argc, argv);
-      if (options.checkpoint.empty() == app.get_subcommands().empty())
-        throw CLI::RequiredError("--make-checkpoint or one command");
+    if (parseCommandLine(app, argc, argv, [this] { finish(); }, exitCode))
       return options;
-    } catch (const CLI::Success &request) {
-      app.exit(request);
-    } catch (const CLI::Error &error) {
-      std::cerr << "dsflash-bench: error: command line: " << error.what()
-                << "\nRun dsflash-bench --help for the options.\n";
-      exitCode = 2;
-    }
     return std::nullopt;
   }
 
@@ -94,6 +75,7 @@ private:
     app.add_option("--seed", options.random.seed,
                    "The same seed gives the same checkpoint")
         ->capture_default_str()
+        ->transform(wholeNumber<uint64_t>(0))
         ->needs(make);
   }
 
@@ -104,7 +86,7 @@ private:
       added
           ->add_option("--threads", options.threads,
                        "Threads, never more than cores; default all")
-          ->check(CLI::PositiveNumber);
+          ->transform(wholeNumber<int>(1));
     added->add_option("--json", options.jsonFile, "Write the results")
         ->type_name("F.json");
     return added;
@@ -128,7 +110,7 @@ private:
         .add_option("--generate", generate,
                     "Tokens to generate behind the prompt")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int64_t>(1, kMostTokens));
   }
 
   void addModelOptions(CLI::App &command) {
@@ -143,18 +125,18 @@ private:
                     "Tokens before the measured ones; a list")
         ->delimiter(',')
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
+        ->transform(wholeNumber<int64_t>(0, kMostTokens));
     CLI::Option *sequences =
         command
             .add_option("--sequences", model.sequences,
                         "Also generate so many sequences side by side; a list")
             ->delimiter(',')
-            ->check(CLI::PositiveNumber);
+            ->transform(wholeNumber<int64_t>(1, kMostTokens));
     command
         .add_option("--prompt-tokens", model.promptTokens,
                     "Tokens of the measured prompt")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int64_t>(1, kMostTokens));
     CLI::Option *pretend =
         command
             .add_flag("--pretend", model.pretends,
@@ -188,7 +170,7 @@ private:
             .add_option("--sequences", kernels.sequences,
                         "Sequences that decode side by side")
             ->capture_default_str()
-            ->check(CLI::PositiveNumber);
+            ->transform(wholeNumber<int64_t>(1, kMostTokens));
     command
         .add_option("--device", kernels.device,
                     "cpu: kernels are timed. simt:counters: what they touch "
@@ -217,7 +199,7 @@ private:
         .add_option("--repeat", compile.repeat,
                     "Runs without and with a filled cache")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int64_t>(1));
   }
 
   void addComparisonOptions(CLI::App &command) {
@@ -233,7 +215,7 @@ private:
             .add_option("--prompt-tokens", compare.promptTokens,
                         "Random tokens of the prompt")
             ->capture_default_str()
-            ->check(CLI::PositiveNumber);
+            ->transform(wholeNumber<int64_t>(1, kMostTokens));
     command
         .add_option("--tokens", compare.tokens,
                     "The prompt, a JSON list of ids, instead")
@@ -241,7 +223,7 @@ private:
         ->excludes(count);
     command.add_option("--rounds", compare.rounds, "Times that both are run")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int64_t>(1));
   }
 
   void addEngramOptions(CLI::App &command) {
@@ -252,6 +234,11 @@ private:
                     "Engram tables in a file of their own")
         ->type_name("F.safetensors")
         ->required();
+  }
+
+  void finish() {
+    if (options.checkpoint.empty() == app.get_subcommands().empty())
+      throw CLI::RequiredError("--make-checkpoint or one command");
   }
 
   CLI::App app{"Measures this machine and compiled models.", "dsflash-bench"};

@@ -1,7 +1,7 @@
 //===- Driver.cpp - The way through the stages ----------------------------===//
 //
-// Config and checkpoint headers are checked first, then every stage is the
-// registered pipeline that dsflash-opt has under the same name.
+// Every stage is the registered pipeline that dsflash-opt has under the same
+// name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,26 +10,16 @@
 #include "Diagnostics.h"
 #include "Report.h"
 #include "Reproducer.h"
-#include "Toolchain.h"
-#include "dsflash/Import/ModelBuilder.h"
 #include "dsflash/InitAll.h"
-#include "dsflash/Model/Checkpoint.h"
 #include "dsflash/Support/OutputFile.h"
 #include "dsflash/Target/NativeCode.h"
-#include "dsflash/Tokens/TokenMap.h"
-#include "dsflash/Transforms/AttributeNames.h"
-#include "dsflash/Transforms/Passes.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/SourceMgr.h"
 #include <filesystem>
 #include <iostream>
 
 namespace fs = std::filesystem;
 using namespace mlir;
 using namespace mlir::dsflash;
-using nlohmann::ordered_json;
 
 Driver::Driver(const Options &options)
     : options(options), log(options.timing, !options.report.empty()),
@@ -81,129 +71,6 @@ bool Driver::chooseTarget() {
   llvmOptions.triple = target.getTriple().str();
   llvmOptions.features = target.getFeatureList();
   return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Input
-//===----------------------------------------------------------------------===//
-
-bool Driver::readConfig() {
-  std::string path = options.input;
-  std::error_code error;
-  if (!options.from) {
-    if (fs::is_directory(path, error)) {
-      checkpoint = fs::absolute(path).lexically_normal().string();
-      path = (fs::path(path) / "config.json").string();
-    }
-  }
-  auto loaded = ::dsflash::loadModelConfig(path);
-  if (!loaded) {
-    reportFaults(loaded.status());
-    return false;
-  }
-  config = *loaded;
-  return checkpoint.empty() || (readCheckpoint() && checkTokenizer());
-}
-
-bool Driver::readCheckpoint() {
-  auto index = ::dsflash::CheckpointIndex::open(checkpoint);
-  ::dsflash::Status status =
-      index ? ::dsflash::checkWeights(config, *index) : index.status();
-  reportFaults(status);
-  return status.ok();
-}
-
-bool Driver::checkTokenizer() {
-  std::error_code error;
-  std::string path = (fs::path(checkpoint) / "tokenizer.json").string();
-  if (!fs::exists(path, error)) {
-    reportError(path + ": does not exist");
-    return false;
-  }
-  auto loaded = ::dsflash::Tokenizer::load(path);
-  if (!loaded) {
-    reportFaults(loaded.status());
-    return false;
-  }
-  tokenizer = path;
-  if (config.engram_layer_ids.empty())
-    return true;
-  auto map = ::dsflash::engramTokenMap(*loaded);
-  if (!map) {
-    reportFaults(map.status());
-    return false;
-  }
-  if (map->size == config.engram_compressed_vocab_size)
-    return true;
-  reportError(path + ": gives " + std::to_string(map->size) +
-              " compressed Engram ids, but engram_compressed_vocab_size is " +
-              std::to_string(config.engram_compressed_vocab_size));
-  return false;
-}
-
-static std::unique_ptr<llvm::MemoryBuffer> readFile(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (buffer)
-    return std::move(*buffer);
-  reportError(path + ": cannot open: " + buffer.getError().message());
-  return nullptr;
-}
-
-bool Driver::read() {
-  if (startsBefore(Stage::DSFlash)) {
-    auto readText = [&](TimingScope &) {
-      return readConfig() && passStage(Stage::Config, config.toJson());
-    };
-    auto makeModule = [&](TimingScope &) {
-      module = ::dsflash::buildModel(&context, config);
-      return succeeded(verify(*module));
-    };
-    return log.run(Stage::Config, readText) &&
-           (isDone(Stage::Config) ||
-            (log.run(Stage::DSFlash, makeModule) && noteSize(Stage::DSFlash)));
-  }
-  return log.run(*options.from, [&](TimingScope &) {
-    return startsBefore(Stage::LLVM) ? readModule() && checkNumerics()
-                                     : readLLVM();
-  });
-}
-
-bool Driver::readModule() {
-  std::unique_ptr<llvm::MemoryBuffer> text = readFile(options.input);
-  if (!text)
-    return false;
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
-  module = parseSourceFile<ModuleOp>(sources, &context);
-  return module && (options.function.empty() || exportFunction());
-}
-
-bool Driver::exportFunction() {
-  auto passes = PassManager::on<ModuleOp>(&context);
-  passes.addPass(createExportFunctionPass({options.function}));
-  return succeeded(passes.run(*module));
-}
-
-bool Driver::readLLVM() {
-  std::unique_ptr<llvm::MemoryBuffer> text = readFile(options.input);
-  if (text)
-    llvmText = text->getBuffer().str();
-  return text != nullptr;
-}
-
-std::string Driver::getNumerics() {
-  auto numerics =
-      module ? (*module)->getAttrOfType<StringAttr>(numericsAttrName) : nullptr;
-  return numerics ? numerics.getValue().str() : options.numerics;
-}
-
-/// A text behind the model level has its numerics already.
-bool Driver::checkNumerics() {
-  if (!options.numericsGiven || getNumerics() == options.numerics)
-    return true;
-  reportError(options.input + ": is lowered for numerics " + getNumerics() +
-              ", not " + options.numerics);
-  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -350,75 +217,6 @@ bool Driver::compile() {
       isDone(Stage::PTX) || isDone(Stage::Cubin) || !options.dumpFolder.empty();
   return devices.empty() || isDone(Stage::Asm) || !wantsDeviceCode ||
          writeDeviceCode();
-}
-
-//===----------------------------------------------------------------------===//
-// Cache
-//===----------------------------------------------------------------------===//
-
-std::optional<::dsflash::CacheKey> Driver::makeKey() {
-  auto linker = findLinker();
-  if (!linker) {
-    llvm::consumeError(linker.takeError());
-    return std::nullopt;
-  }
-  auto print = [](const auto &pipeline) {
-    std::string text;
-    llvm::raw_string_ostream stream(text);
-    pipeline.print(stream);
-    return text;
-  };
-  ::dsflash::CacheKey made;
-  made.add("stage", stageName(options.from.value_or(Stage::DSFlash)));
-  made.addText("IR", module ? printModule() : llvmText);
-  made.add("phases pipeline", print(phasesOptions));
-  made.add("kernels pipeline", print(kernelsOptions));
-  made.add("llvm pipeline", print(llvmOptions));
-  made.add("processor", target.getTuneCPU().str());
-  if (!llvmOptions.ptxas.empty()) {
-    auto version = getPtxasVersion(llvmOptions.ptxas);
-    if (!version) {
-      llvm::consumeError(version.takeError());
-      return std::nullopt;
-    }
-    made.add("ptxas", *version);
-  }
-  made.add("toolchain", describeToolchain(*linker));
-  return made;
-}
-
-void Driver::findInCache() {
-  auto explain = [&](const std::string &text) {
-    if (options.explainCache)
-      reportNote("cache: " + text);
-  };
-  if (options.cacheFolder.empty())
-    return explain("off: --no-cache, or no folder for it");
-  if (!isDone(Stage::Model) || !options.dumpFolder.empty())
-    return explain("off: stages or their texts are wanted");
-  key = makeKey();
-  if (!key)
-    return explain("off: no linker");
-  if (!options.report.empty())
-    return explain("not asked: a report is wanted");
-  auto answer = ::dsflash::CompileCache(options.cacheFolder).find(*key);
-  explain(answer.explanation);
-  if (!answer.content)
-    return;
-  auto [counts, code] = StringRef(*answer.content).split('\n');
-  operations = ordered_json::parse(counts.str());
-  cachedCode = code.str();
-}
-
-void Driver::storeInCache(const std::string &path) {
-  auto code = llvm::MemoryBuffer::getFile(path);
-  if (!key || !code)
-    return;
-  ::dsflash::Status stored =
-      ::dsflash::CompileCache(options.cacheFolder)
-          .store(*key, operations.dump() + "\n" + (*code)->getBuffer().str());
-  for (const std::string &fault : stored.faults())
-    reportNote("cache: " + fault);
 }
 
 //===----------------------------------------------------------------------===//

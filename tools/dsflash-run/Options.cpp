@@ -2,14 +2,12 @@
 
 #include "Options.h"
 
-#include "dsflash/ABI/ModuleABI.h"
-#include "dsflash/Runtime/Device.h"
+#include "../CommandLine.h"
+#include "../NumberOption.h"
+
 #include "dsflash/Tokens/ChatEncoding.h"
 
-#include <CLI/CLI.hpp>
-
 #include <cstdlib>
-#include <iostream>
 #include <map>
 #include <set>
 
@@ -36,22 +34,17 @@ constexpr const char *kExamples = R"(Examples:
 
 Exit codes: 0 done, 1 the input or the run failed, 2 wrong usage.)";
 
-std::string versionText() {
-  return "dsflash-run " DSFLASH_VERSION "\nLLVM: not linked\nABI version " +
-         std::to_string(DSF_ABI_VERSION) + "\ndevices: " + deviceNames();
-}
-
 /// "off", "auto" or a count; reports a usage error by throwing, as CLI11 does.
 std::optional<int64_t> parseDraft(const std::string &text) {
   if (text == "auto")
     return std::nullopt;
   if (text == "off")
     return 0;
-  int64_t count = 0;
-  if (!CLI::detail::lexical_cast(text, count) || count < 0)
+  std::string count = text;
+  if (!wholeNumber<int64_t>(0)(count).empty())
     throw CLI::ValidationError("--draft",
                                "'" + text + "' is not off, auto or a count");
-  return count;
+  return std::stoll(count);
 }
 
 /// The command line as CLI11 sees it.
@@ -59,7 +52,7 @@ class Parser {
 public:
   Parser() {
     app.footer(kExamples);
-    app.set_version_flag("--version", versionText());
+    app.set_version_flag("--version", getVersionText("dsflash-run"));
     app.add_option("MODEL", options.model,
                    "Compiled model, a folder *.dsflash; with --function a "
                    "text");
@@ -71,18 +64,8 @@ public:
   }
 
   std::optional<Options> parse(int argc, char **argv, int &exitCode) {
-    exitCode = 0;
-    try {
-      app.parse(argc, argv);
-      finish();
+    if (parseCommandLine(app, argc, argv, [this] { finish(); }, exitCode))
       return options;
-    } catch (const CLI::Success &request) {
-      app.exit(request);
-    } catch (const CLI::Error &error) {
-      std::cerr << "dsflash-run: error: command line: " << error.what()
-                << "\nRun dsflash-run --help for the options.\n";
-      exitCode = 2;
-    }
     return std::nullopt;
   }
 
@@ -140,22 +123,23 @@ private:
     GenerationOptions &generation = options.generation;
     app.add_option("-n", generation.maxTokens, "New tokens, at most")
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
+        ->transform(wholeNumber<int64_t>(0));
     CLI::Option *greedy =
         app.add_flag("--greedy", isGreedy, "Always take the best token");
     app.add_option("--temperature", generation.sampling.temperature,
                    "0 is the same as --greedy")
         ->capture_default_str()
-        ->check(CLI::NonNegativeNumber)
+        ->transform(realNumber(0))
         ->excludes(greedy);
     app.add_option("--top-p", generation.sampling.topP,
                    "Draw from the best tokens that reach this probability")
         ->capture_default_str()
-        ->check(CLI::Range(0.0, 1.0))
+        ->transform(realNumber(0, 1))
         ->excludes(greedy);
     app.add_option("--seed", generation.sampling.seed,
                    "The same seed gives the same text")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->transform(wholeNumber<uint64_t>(0));
     app.add_option("--stop", generation.stops,
                    "End before this text; of a chat reply, in its content")
         ->type_name("TEXT")
@@ -173,7 +157,7 @@ private:
     app.add_option("--chunk", options.generation.chunk,
                    "Prompt positions in one call")
         ->capture_default_str()
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int64_t>(1));
     app.add_option("--prefill", options.prefill, "How the prompt is read")
         ->default_val("exact")
         ->check(CLI::IsMember({"full", "exact", "bounded"}));
@@ -193,7 +177,7 @@ private:
         ->type_name("F");
     app.add_option("--threads", options.threads,
                    "Threads, never more than cores; default all")
-        ->check(CLI::PositiveNumber);
+        ->transform(wholeNumber<int>(1));
     app.add_option("--weights", options.weights,
                    "Checkpoint folder, if it is not where it was")
         ->type_name("DIR");
@@ -274,7 +258,7 @@ private:
       options.generation.stopsBehind = "</think>";
     Result<int> parsed = parseEffort(effort);
     if (!parsed)
-      throw CLI::ValidationError(parsed.status().str());
+      throw CLI::ValidationError("--" + parsed.status().str());
     options.effort = *parsed;
   }
 

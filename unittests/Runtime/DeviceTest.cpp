@@ -55,103 +55,106 @@ TEST(Device, UnknownNamesAndModelsOfTheHostAreErrors) {
 }
 
 #ifdef DSFLASH_TEST_SIMT
-TEST(Device, LaunchPassesArguments) {
-  dsf_module module = makeModule(kCode);
-  Result<std::unique_ptr<Device>> device = Device::open("simt", module);
-  ASSERT_TRUE(bool(device)) << device.status().str();
-  Result<DeviceBuffer> memory = (*device)->allocate("result", 8, DSF_WRITE);
-  ASSERT_TRUE(bool(memory)) << memory.status().str();
-  struct {
+/// A simt device with memory for one result of `count`.
+class SimtDevice : public testing::Test {
+protected:
+  struct Arguments {
     void *call;
     int64_t items;
-  } arguments{memory->data(), 100000};
-  (*device)->launch(0, arguments.items, &arguments, sizeof(arguments));
-  EXPECT_TRUE((*device)->wait().ok());
-  int64_t result = 0;
-  EXPECT_TRUE((*device)->copy(&result, memory->data(), sizeof(result)).ok());
-  EXPECT_EQ(result, 100000);
+  };
+
+  void open(const char *spec, int64_t bytes = sizeof(int64_t),
+            dsf_access access = DSF_WRITE) {
+    Result<std::unique_ptr<Device>> opened = Device::open(spec, module);
+    ASSERT_TRUE(bool(opened)) << opened.status().str();
+    memory = DeviceBuffer();
+    device = std::move(*opened);
+    Result<DeviceBuffer> made = device->allocate("result", bytes, access);
+    ASSERT_TRUE(bool(made)) << made.status().str();
+    memory = std::move(*made);
+  }
+  std::string openFault(const std::string &spec) {
+    return Device::open(spec, module).status().str();
+  }
+  void launch(int32_t kernel, int64_t items,
+              int64_t bytes = sizeof(Arguments)) {
+    Arguments arguments{memory.data(), items};
+    device->launch(kernel, items, &arguments, bytes);
+  }
+  int64_t read() {
+    int64_t result = 0;
+    EXPECT_TRUE(device->copy(&result, memory.data(), sizeof(result)).ok());
+    return result;
+  }
+
+  dsf_module module = makeModule(kCode);
+  std::unique_ptr<Device> device;
+  DeviceBuffer memory;
+};
+
+TEST_F(SimtDevice, LaunchPassesArguments) {
+  open("simt");
+  launch(0, 100000);
+  EXPECT_TRUE(device->wait().ok());
+  EXPECT_EQ(read(), 100000);
 }
 
-TEST(Device, CodeThatIsNoPTXIsAnError) {
-  dsf_module module = makeModule("junk");
-  Result<std::unique_ptr<Device>> device = Device::open("simt", module);
-  ASSERT_FALSE(bool(device));
-  EXPECT_EQ(device.status().str().find("simt: model.ptx:1"), 0u)
-      << device.status().str();
+TEST_F(SimtDevice, CodeThatIsNoPTXIsAnError) {
+  module = makeModule("junk");
+  std::string fault = openFault("simt");
+  EXPECT_EQ(fault.find("simt: model.ptx:1"), 0u) << fault;
 }
 
 // The device knows what the runtime allocated, and for what.
-TEST(Device, CheckedKernelsKeepToTheirMemory) {
-  dsf_module module = makeModule(kCode);
+TEST_F(SimtDevice, CheckedKernelsKeepToTheirMemory) {
   for (const auto &[bytes, access, fault] :
        {std::tuple(int64_t(4), DSF_WRITE, "out-of-bounds global"),
         std::tuple(int64_t(8), DSF_READ, "read-only global"),
         std::tuple(int64_t(8), DSF_WRITE, "")}) {
-    Result<std::unique_ptr<Device>> device =
-        Device::open("simt:checks", module);
-    ASSERT_TRUE(bool(device)) << device.status().str();
-    Result<DeviceBuffer> memory = (*device)->allocate("result", bytes, access);
-    ASSERT_TRUE(bool(memory)) << memory.status().str();
-    struct {
-      void *call;
-      int64_t items;
-    } arguments{memory->data(), 1};
-    (*device)->launch(0, 1, &arguments, sizeof(arguments));
-    std::string found = (*device)->wait().str();
+    open("simt:checks", bytes, access);
+    launch(0, 1);
+    std::string found = device->wait().str();
     EXPECT_NE(found.find(fault), found.npos) << found;
     EXPECT_EQ(found.empty(), *fault == 0) << found;
   }
 }
 
-TEST(Device, CountsWhatKernelsDo) {
-  dsf_module module = makeModule(kCode);
-  Result<std::unique_ptr<Device>> device =
-      Device::open("simt:counters", module);
-  ASSERT_TRUE(bool(device)) << device.status().str();
-  Result<DeviceBuffer> memory = (*device)->allocate("result", 8, DSF_WRITE);
-  ASSERT_TRUE(bool(memory)) << memory.status().str();
-  struct {
-    void *call;
-    int64_t items;
-  } arguments{memory->data(), 1};
+TEST_F(SimtDevice, CountsWhatKernelsDo) {
+  open("simt:counters");
   for (int i = 0; i < 3; ++i)
-    (*device)->launch(0, 1, &arguments, sizeof(arguments));
-  EXPECT_TRUE((*device)->wait().ok());
-  std::string text = (*device)->statistics();
+    launch(0, 1);
+  EXPECT_TRUE(device->wait().ok());
+  std::string text = device->statistics();
   for (const char *part :
        {"\"name\":\"count\"", "\"launches\":3", "\"global_written_bytes\":24",
         "\"unique_written_bytes\":24", "\"global_sectors\":3"})
     EXPECT_NE(text.find(part), text.npos) << part << " in " << text;
-  EXPECT_EQ((*Device::open("simt", module))->statistics(), "");
+  open("simt");
+  EXPECT_EQ(device->statistics(), "");
 }
 
-TEST(Device, OptionsBelongToTheDevice) {
-  dsf_module module = makeModule(kCode);
-  EXPECT_EQ(Device::open("simt:checks,fast", module).status().str(),
-            "simt: unknown option 'fast': it has checks, counters, reverse, "
-            "randomSEED, sm_CHIP");
-  EXPECT_EQ(Device::open("simt:sm_90a", module).status().str(),
+TEST_F(SimtDevice, OptionsBelongToTheDevice) {
+  for (const std::string option : {"fast", "random", "randomly", "random-1",
+                                   "random7x", "random18446744073709551616"})
+    EXPECT_EQ(openFault("simt:checks," + option),
+              "simt: unknown option '" + option +
+                  "': it has checks, counters, reverse, randomSEED, sm_CHIP");
+  EXPECT_EQ(openFault("simt:sm_90a"),
             "simt: nvptx:sm_90a: the model has no code for it");
 }
 
 // Kernel, architecture and cause (case 37); nothing runs behind a failure.
-TEST(Device, FailedLaunchNamesTheKernel) {
-  dsf_module module = makeModule(kCode);
-  Result<std::unique_ptr<Device>> device = Device::open("simt", module);
-  ASSERT_TRUE(bool(device));
-  int64_t result = 0;
-  struct {
-    int64_t *call;
-    int64_t items;
-  } arguments{&result, 1};
-  (*device)->launch(1, 1, &arguments, sizeof(arguments));
-  (*device)->launch(0, 1, &arguments, sizeof(arguments));
-  EXPECT_EQ(result, 0);
-  EXPECT_EQ((*device)->wait().str(),
+TEST_F(SimtDevice, FailedLaunchNamesTheKernel) {
+  open("simt");
+  launch(0, 5);
+  launch(1, 1);
+  launch(0, 6);
+  EXPECT_EQ(device->wait().str(),
             "kernel 'missing' for nvptx:sm_80: model.ptx: no such kernel");
-  EXPECT_TRUE((*device)->wait().ok());
-  (*device)->launch(0, 1, &arguments, sizeof(int64_t));
-  EXPECT_EQ((*device)->wait().str(),
+  EXPECT_EQ(read(), 5);
+  EXPECT_TRUE(device->wait().ok());
+  launch(0, 1, sizeof(int64_t));
+  EXPECT_EQ(device->wait().str(),
             "kernel 'count' for nvptx:sm_80: its parameters: 16 bytes, the "
             "launch has 8");
 }

@@ -33,6 +33,15 @@ protected:
   }
 };
 
+/// What plain sampling draws from behind these tokens.
+std::vector<float> distributionBehind(const std::vector<int32_t> &tokens,
+                                      const SamplingOptions &options) {
+  std::vector<float> probabilities;
+  Sampler(options).distribution(fakeLogits(tokens).data(), kVocab,
+                                probabilities);
+  return probabilities;
+}
+
 /// Tells times at which parts of a step would take these seconds. The loop
 /// looks before it drafts, before it verifies and at the end.
 class FakeClock {
@@ -251,12 +260,10 @@ TEST_F(DraftingTest, SampledDraftsKeepTheDistribution) {
   options.temperature = 2.5;
   options.topP = 0.9;
   DecodeState state = start(prompt, 52, options);
-  std::vector<float> expected, expectedSecond;
-  Sampler(options).distribution(fakeLogits({0, 50, 51, 52}).data(), kVocab,
-                                expected);
+  std::vector<float> expected = distributionBehind({0, 50, 51, 52}, options);
   int32_t likely = argmax(expected.data(), kVocab);
-  Sampler(options).distribution(fakeLogits({0, 50, 51, 52, likely}).data(),
-                                kVocab, expectedSecond);
+  std::vector<float> expectedSecond =
+      distributionBehind({0, 50, 51, 52, likely}, options);
 
   constexpr int draws = 6000;
   std::vector<int> first(kVocab), second(kVocab);
@@ -323,12 +330,10 @@ TEST_F(DraftingTest, ScheduledSamplingIsUnbiased) {
   options.temperature = 3;
   options.topP = 0.5;
   DecodeState state = start({0, 50, 51}, 52, options);
-  std::vector<float> first, second;
-  Sampler(options).distribution(fakeLogits({0, 50, 51, 52}).data(), kVocab,
-                                first);
+  std::vector<float> first = distributionBehind({0, 50, 51, 52}, options);
   int32_t likely = argmax(first.data(), kVocab);
-  Sampler(options).distribution(fakeLogits({0, 50, 51, 52, likely}).data(),
-                                kVocab, second);
+  std::vector<float> second =
+      distributionBehind({0, 50, 51, 52, likely}, options);
   StepCosts costs{1, 1, 0.4};
   DraftingLoop loop(*runner, 4, FakeClock(*runner, costs));
   constexpr int draws = 30000;

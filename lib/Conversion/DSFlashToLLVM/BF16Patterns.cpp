@@ -119,6 +119,50 @@ struct NarrowE4M3 : OpRewritePattern<DecodeE4M3Op> {
   }
 };
 
+/// Integers of up to 32 bits to bf16. f32 holds 24 bits of them; of larger
+/// numbers the last nine, far below what rounding to eight bits looks at,
+/// become one that says whether they are all zero.
+template <typename OpTy> struct IntegerToBF16 : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    Type from = op.getIn().getType();
+    unsigned bits = getElementTypeOrSelf(from).getIntOrFloatBitWidth();
+    if (!getElementTypeOrSelf(op.getType()).isBF16() || bits > 32)
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = op.getIn();
+    if (bits == 32)
+      x = foldLowBits(b, x);
+    Value single = OpTy::create(b, withElement(from, b.getF32Type()), x);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), single);
+    return success();
+  }
+
+private:
+  /// x for |x| < 2^24, which keeps all its bits, else x with the lowest nine as
+  /// 0 or 256.
+  static Value foldLowBits(ImplicitLocOpBuilder &b, Value x) {
+    auto constant = [&](int32_t value) {
+      return integer(b, x.getType(), value);
+    };
+    Value low = arith::AndIOp::create(b, x, constant(0x1ff));
+    Value any =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, low, constant(0));
+    Value folded = arith::OrIOp::create(
+        b, arith::AndIOp::create(b, x, constant(~0x1ff)),
+        arith::SelectOp::create(b, any, constant(0x100), constant(0)));
+    // Of signed numbers -2^24 to 2^24, in one unsigned comparison.
+    constexpr bool isSigned = std::is_same_v<OpTy, arith::SIToFPOp>;
+    Value shifted =
+        isSigned ? arith::AddIOp::create(b, x, constant(1 << 24)).getResult()
+                 : x;
+    Value isSmall = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, shifted,
+                                          constant(1 << (isSigned ? 25 : 24)));
+    return arith::SelectOp::create(b, isSmall, x, folded);
+  }
+};
+
 /// f32 of a code of E8M0; SPEC section 2.
 Value decodeE8M0(ImplicitLocOpBuilder &b, Value code) {
   constexpr int32_t smallest = 0x00400000, quietNaN = 0x7fc00000;
@@ -166,7 +210,8 @@ struct ComputeE2M1Blocks : OpRewritePattern<DecodeE2M1BlocksOp> {
 void mlir::dsflash::populateBF16Patterns(RewritePatternSet &patterns,
                                          bool hasDot) {
   MLIRContext *context = patterns.getContext();
-  patterns.add<ComputeNarrow, ComputeDot, NarrowE4M3, ComputeE2M1Blocks>(
+  patterns.add<ComputeNarrow, ComputeDot, NarrowE4M3, ComputeE2M1Blocks,
+               IntegerToBF16<arith::SIToFPOp>, IntegerToBF16<arith::UIToFPOp>>(
       context);
   if (hasDot)
     patterns.add<ConvertNarrow, CallDot>(context);

@@ -2,6 +2,7 @@
 
 #include "dsflash/Conversion/DSFlashToLLVM.h"
 #include "DeviceEntry.h"
+#include "LaunchTasks.h"
 #include "Launches.h"
 #include "ModuleTables.h"
 #include "dsflash/Transforms/AttributeNames.h"

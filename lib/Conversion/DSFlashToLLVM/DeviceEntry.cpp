@@ -1,6 +1,7 @@
 //===- DeviceEntry.cpp - Kernels as a device starts them ------------------===//
 
 #include "DeviceEntry.h"
+#include "LaunchTasks.h"
 #include "dsflash/Dialect/DSFlash/IR/DSFlashDialect.h"
 #include "dsflash/Transforms/AttributeNames.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -10,17 +10,6 @@
 
 namespace mlir::dsflash {
 
-/// Types of the fields that a launch packs for a kernel's operands: a buffer's
-/// address and dynamic sizes, or the value itself.
-SmallVector<Type> getOperandFields(func::FuncOp kernel,
-                                   const LLVMTypeConverter &converter);
-
-/// Appends a kernel's operands, made of the fields in their order, to the
-/// arguments of a call.
-void appendOperands(ABIBuilder &b, func::FuncOp kernel,
-                    llvm::function_ref<Value()> nextField,
-                    SmallVectorImpl<Value> &arguments);
-
 /// What the function of a kernel is called behind its entry.
 std::string getKernelBodyName(StringRef kernel);
 

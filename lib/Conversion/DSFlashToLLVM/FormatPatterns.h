@@ -14,8 +14,8 @@ struct LookUps {
   bool bytes;    // in two registers of 512
 };
 
-/// Narrowing to bf16 and products of pairs: by instructions for 512 bits if
-/// `hasDot` (AVX-512 BF16), else by arithmetic.
+/// Narrowing and integers to bf16, and products of pairs: by instructions for
+/// 512 bits if `hasDot` (AVX-512 BF16), else by arithmetic.
 void populateBF16Patterns(RewritePatternSet &patterns, bool hasDot);
 
 /// Codes of small floats to their values by look-ups; the patterns that compute

@@ -11,11 +11,6 @@ namespace mlir::dsflash {
 /// Weights become slot numbers and states byte offsets, both i64.
 void addDSFlashTypeConversions(LLVMTypeConverter &converter);
 
-/// Adds for every kernel that is launched a function of type dsf_task that
-/// unpacks a launch's context and calls the kernel, or on a device an entry.
-LogicalResult addTasks(ModuleOp module, const ModuleLayout &layout,
-                       const LLVMTypeConverter &converter);
-
 /// Calls dsf_env.report of its first argument, the call, with the others.
 inline constexpr llvm::StringLiteral kReportFunction = "dsf.report";
 /// Adds that function where the module has checks.

@@ -30,17 +30,11 @@ LogicalResult RotateOp::verify() {
 }
 
 LogicalResult CSA2Op::verify() {
-  int64_t dim = extent(getKv(), 1), heads = getHeads();
-  if (failed(Constraint{*this, 1}.times(extent(getQuery(), 1), heads, dim,
-                                        "the query's features")) ||
-      failed(Constraint{*this, 2}.equal(getWindow().getType().getDim(), dim,
-                                        "the window's dim")) ||
-      failed(Constraint{*this, 3}.shape(getSink().getType(), 1, heads,
-                                        "the sink")))
+  if (failed(verifyHeads(*this)))
     return failure();
-  if (getGlobalKv() &&
-      failed(Constraint{*this, 2}.equal(getGlobalKv().getType().getDim(), dim,
-                                        "the global KV's dim")))
+  if (getGlobalKv() && failed(Constraint{*this, 2}.equal(
+                           getGlobalKv().getType().getDim(), extent(getKv(), 1),
+                           "the global KV's dim")))
     return failure();
   bool reads = getMode() != Mode::Window;
   if (failed(Constraint{*this, 4}.holds(

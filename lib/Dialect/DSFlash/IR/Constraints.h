@@ -84,6 +84,19 @@ inline int64_t extent(Value value, int index) {
   return type.getDimSize(index < 0 ? type.getRank() + index : index);
 }
 
+/// Constraints 1 to 3 of attention: the query's features, the ring's rows and
+/// the sink for `heads` of the KV's extent.
+template <typename OpTy> LogicalResult verifyHeads(OpTy op) {
+  int64_t dim = extent(op.getKv(), 1), heads = op.getHeads();
+  return success(
+      succeeded(Constraint{op, 1}.times(extent(op.getQuery(), 1), heads, dim,
+                                        "the query's features")) &&
+      succeeded(Constraint{op, 2}.equal(op.getWindow().getType().getDim(), dim,
+                                        "the window's dim")) &&
+      succeeded(Constraint{op, 3}.shape(op.getSink().getType(), 1, heads,
+                                        "the sink")));
+}
+
 } // namespace mlir::dsflash
 
 #endif // DSFLASH_LIB_DIALECT_DSFLASH_IR_CONSTRAINTS_H

@@ -25,13 +25,7 @@ LogicalResult DraftTokensOp::verify() {
 }
 
 LogicalResult DraftAttentionOp::verify() {
-  int64_t dim = extent(getKv(), 1), heads = getHeads();
-  if (failed(Constraint{*this, 1}.times(extent(getQuery(), 1), heads, dim,
-                                        "the query's features")) ||
-      failed(Constraint{*this, 2}.equal(getWindow().getType().getDim(), dim,
-                                        "the window's dim")) ||
-      failed(Constraint{*this, 3}.shape(getSink().getType(), 1, heads,
-                                        "the sink")) ||
+  if (failed(verifyHeads(*this)) ||
       failed(Constraint{*this, 4}.equal(getResult().getType(),
                                         getQuery().getType(), "the result")))
     return failure();
