@@ -87,6 +87,15 @@ def main():
         return failed
 
     library = Library(library, artifact, config["vocab_size"])
+    # What waits for the tail is in the session's size: all but the last token, at most what the tail needs.
+    tail = next(entry for entry in described["entries"] if entry["name"] == "tail")
+    row = sum(4 * tensor["row_elements"] for tensor in tail["tensors"] if tensor["name"] in ("stream", "pre"))
+    for length in 5, len(tokens):
+        waiting, computed = library.create(), library.create()
+        library.feed(waiting, tokens[:length], more=True)
+        library.feed(computed, tokens[:length])
+        rows, more = min(length - 1, int(last)), library.bytes(waiting) - library.bytes(computed)
+        check(f"{length} tokens fed with more: {rows} rows wait, {more} bytes", row * rows - 4096 * len(described["states"]) <= more <= row * rows * 2)
     prompt, drafts = tokens[:int(lengths[-1])], bool(config.get("num_nextn_predict_layers"))
     full = run(prompt, prefill="full")
     for ends in [], [1], [int(last)], [3, 4, 25], range(7, len(prompt), 7), [len(prompt) - 1], [len(prompt)]:

@@ -14,6 +14,7 @@
 #include "dsflash/Import/ModelBuilder.h"
 #include "dsflash/InitAll.h"
 #include "dsflash/Model/Checkpoint.h"
+#include "dsflash/Support/Hash.h"
 #include "dsflash/Support/OutputFile.h"
 #include "dsflash/Target/NativeCode.h"
 #include "dsflash/Tokens/TokenMap.h"
@@ -443,6 +444,8 @@ bool Driver::writeModel() {
   manifest.target = options.target;
   manifest.numerics = getNumerics();
   manifest.weights = checkpoint;
+  if (startsBefore(Stage::DSFlash))
+    manifest.config = ::dsflash::Hash().add(config.toJson()).hexDigest();
   manifest.operations = operations;
   return log.run(Stage::Model, [&](TimingScope &scope) {
     ::dsflash::Status written = writeArtifact(
