@@ -241,11 +241,15 @@ dsf_status dsf_session_feed(dsf_session *session, const int32_t *ids,
                             size_t count, int more) {
   if (!session || (!ids && count))
     return nullArgument(__func__);
-  return guarded([&] { return session->feed(ids, int64_t(count), more != 0); });
+  return guarded([&] { return session->feed(ids, count, more != 0); });
 }
 
 int64_t dsf_session_length(const dsf_session *session) {
   return session ? session->length() : 0;
+}
+
+int64_t dsf_session_bytes(const dsf_session *session) {
+  return session ? session->state.session.residentBytes() : 0;
 }
 
 const float *dsf_session_logits(const dsf_session *session) {

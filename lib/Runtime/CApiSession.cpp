@@ -8,15 +8,16 @@
 
 using namespace dsflash;
 
-dsf_status dsf_session::feed(const int32_t *ids, int64_t count, bool more) {
+dsf_status dsf_session::feed(const int32_t *ids, size_t count, bool more) {
   const dsf_module &module = model->module();
-  Status faults =
-      checkTokens("session", ids, count, length(), module.vocab_size);
-  if (length() + count > module.max_positions)
-    faults.add("session", std::to_string(length() + count) +
-                              " positions, the model has at most " +
-                              std::to_string(module.max_positions));
-  if (!faults)
+  if (count > size_t(module.max_positions - length()))
+    return fail(DSF_ERROR_INPUT,
+                "session: " + std::to_string(size_t(length()) + count) +
+                    " positions, the model has at most " +
+                    std::to_string(module.max_positions));
+  if (Status faults = checkTokens("session", ids, int64_t(count), length(),
+                                  module.vocab_size);
+      !faults)
     return fail(DSF_ERROR_INPUT, faults);
   waiting.insert(waiting.end(), ids, ids + count);
   if (waiting.empty())

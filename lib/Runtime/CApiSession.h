@@ -38,7 +38,7 @@ struct dsf_session {
   int64_t length() const {
     return state.session.length() + int64_t(waiting.size());
   }
-  dsf_status feed(const int32_t *ids, int64_t count, bool more);
+  dsf_status feed(const int32_t *ids, size_t count, bool more);
   /// Appends what the next step gains, behind logits or a token that it drew.
   dsf_status generate(std::vector<int32_t> &ids);
   dsflash::Status truncate(int64_t length);

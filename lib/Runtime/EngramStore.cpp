@@ -273,22 +273,34 @@ Status EngramStore::readTo(const Row &row, char *to) {
                 plane.rowBytes);
     return Status();
   }
-  return check(
-      row, pread(plane.descriptor, to, plane.rowBytes, off_t(row.offset())));
+  return check(row, readWhole(row, to));
 }
 
-ssize_t EngramStore::readInto(const Row &row, int flags) {
-  buffer.resize(row.plane->rowBytes);
-  iovec place{buffer.data(), buffer.size()};
-  return preadv2(row.plane->descriptor, &place, 1, off_t(row.offset()), flags);
+ssize_t EngramStore::readWhole(const Row &row, char *to) {
+  const Plane &plane = *row.plane;
+  size_t done = 0;
+  while (done < plane.rowBytes) {
+    ssize_t count = pread(plane.descriptor, to + done, plane.rowBytes - done,
+                          off_t(row.offset() + done));
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return count < 0 ? count : ssize_t(done);
+    done += size_t(count);
+  }
+  return ssize_t(done);
 }
 
 bool EngramStore::isInMemory(const Row &row) {
-  return readInto(row, RWF_NOWAIT) == ssize_t(row.plane->rowBytes);
+  buffer.resize(row.plane->rowBytes);
+  iovec place{buffer.data(), buffer.size()};
+  return preadv2(row.plane->descriptor, &place, 1, off_t(row.offset()),
+                 RWF_NOWAIT) == ssize_t(row.plane->rowBytes);
 }
 
 Status EngramStore::read(const Row &row) {
-  return check(row, readInto(row, /*flags=*/0));
+  buffer.resize(row.plane->rowBytes);
+  return check(row, readWhole(row, buffer.data()));
 }
 
 Status EngramStore::check(const Row &row, ssize_t count) {

@@ -201,6 +201,7 @@ Result<Manifest> dsflash::parseManifest(std::string_view json,
   facts.numerics = reader.text("numerics");
   facts.target = reader.text("target");
   facts.weights = reader.text("weights");
+  facts.config = reader.text("config");
   facts.bosToken = reader.token("bos_token_id");
   facts.eosToken = reader.token("eos_token_id");
   facts.padToken = reader.token("pad_token_id");

@@ -95,8 +95,9 @@ int64_t Session::residentBytes() const {
       size_t((module->state_bytes + page - 1) / page));
   if (pages.empty() ||
       mincore(range, size_t(module->state_bytes), pages.data()))
-    return 0;
-  return page * std::count_if(pages.begin(), pages.end(),
+    return waiting.bytes();
+  return waiting.bytes() +
+         page * std::count_if(pages.begin(), pages.end(),
                               [](unsigned char flags) { return flags & 1; });
 }
 

@@ -6,7 +6,6 @@
 #include "dsflash/Tokens/TokenFile.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstring>
 
 using namespace dsflash;
@@ -17,12 +16,6 @@ constexpr const char *kFormat = "dsflash-session";
 constexpr int kVersion = 1;
 
 using Notes = std::map<std::string, std::string>;
-
-std::string hex(uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016" PRIx64, value);
-  return text;
-}
 
 std::string noteOf(const Notes &notes, const char *key) {
   auto found = notes.find(key);
@@ -42,7 +35,7 @@ public:
     hash.add(name).add(shapeString(shape));
     hash.add({static_cast<const char *>(data), bytes});
   }
-  std::string str() const { return hex(hash.digest()); }
+  std::string str() const { return hash.hexDigest(); }
 
 private:
   Hash hash;
@@ -175,8 +168,13 @@ private:
       return Status::error(path, "saved with " + numerics +
                                      " numerics, the model has " +
                                      model.module().numerics);
-    if (noteOf(file.metadata(), "weights") !=
-        hex(model.weights()->fingerprint()))
+    // A model that was compiled from the text of a stage has no config.
+    std::string config = noteOf(file.metadata(), "config");
+    const std::string &expected = model.manifest().config;
+    bool isOtherConfig =
+        !config.empty() && !expected.empty() && config != expected;
+    if (isOtherConfig ||
+        noteOf(file.metadata(), "weights") != model.weights()->fingerprint())
       return anotherModel();
     return Status();
   }
@@ -211,7 +209,8 @@ Status dsflash::saveSession(const std::string &path, const Model &model,
   Notes notes = {{"format", kFormat},
                  {"version", std::to_string(kVersion)},
                  {"numerics", model.module().numerics},
-                 {"weights", hex(model.weights()->fingerprint())}};
+                 {"weights", model.weights()->fingerprint()},
+                 {"config", model.manifest().config}};
   std::vector<TensorView> views = viewsOf(model, session, waiting);
   std::vector<std::vector<char>> copies;
   if (Status status = fetchPlanes(session, views, copies); !status)

@@ -245,7 +245,7 @@ Status BoundWeights::holdEngramTables(const dsf_module &module) {
   return faults;
 }
 
-uint64_t BoundWeights::fingerprint() const {
+std::string BoundWeights::fingerprint() const {
   constexpr size_t kSampledTensors = 256, kSampledBytes = 64;
   const std::vector<CheckpointIndex::Entry> &entries = checkpoint.tensors();
   size_t stride = entries.size() / kSampledTensors + 1;
@@ -258,7 +258,7 @@ uint64_t BoundWeights::fingerprint() const {
       hash.add({checkpoint.files()[entries[i].file].data(tensor),
                 std::min(size_t(tensor.size()), kSampledBytes)});
   }
-  return hash.digest();
+  return hash.hexDigest();
 }
 
 bool BoundWeights::uses(const std::string &tensor) const {

@@ -46,10 +46,15 @@ Status OutputFile::write(std::string_view bytes) {
 }
 
 Status OutputFile::finish() {
-  if (std::fflush(file.get()) != 0 ||
-      (beside != target && std::rename(beside.c_str(), target.c_str()) != 0))
-    return systemError();
-  return std::fclose(file.release()) == 0 ? Status() : systemError();
+  // What was not written is known when the file is closed, at the latest.
+  Status status;
+  if (std::fclose(file.release()) != 0 ||
+      (beside != target && std::rename(beside.c_str(), target.c_str()) != 0)) {
+    status = systemError();
+    if (beside != target)
+      std::remove(beside.c_str());
+  }
+  return status;
 }
 
 Status OutputFile::systemError() const {

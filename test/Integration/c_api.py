@@ -17,6 +17,7 @@ class Library:
         self.lib, self.vocab, self.model = ctypes.CDLL(str(path)), vocab, ctypes.c_void_p()
         self.lib.dsf_session_logits.restype = ctypes.POINTER(ctypes.c_float)
         self.lib.dsf_last_error.restype = ctypes.c_char_p
+        self.lib.dsf_session_bytes.restype = ctypes.c_int64
         self.call("dsf_model_open", str(artifact).encode(), None, ctypes.byref(self.model))
 
     def call(self, function, *arguments):
@@ -46,6 +47,9 @@ class Library:
         self.call("dsf_session_feed", session, ids, ctypes.c_size_t(len(tokens)), int(more))
         if not more:
             return np.ctypeslib.as_array(self.lib.dsf_session_logits(session), (self.vocab,)).copy()
+
+    def bytes(self, session):
+        return self.lib.dsf_session_bytes(session)
 
     def generate(self, session, count):
         """At least so many more tokens."""

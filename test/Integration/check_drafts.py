@@ -66,18 +66,6 @@ class Drafts:
         self.report.equal("accepted after a prompt read one by one", single["accepted"], whole["accepted"])
 
 
-def wider(model, folder):
-    """The same weights with a longer draft block."""
-    folder.mkdir(exist_ok=True)
-    for path in model.iterdir():
-        if path.name != "config.json" and not (folder / path.name).exists():
-            (folder / path.name).symlink_to(path.resolve())
-    config = json.loads((model / "config.json").read_text())
-    config["text_config"]["dspark_block_size"] = WIDE_BLOCK
-    (folder / "config.json").write_text(json.dumps(config))
-    return folder
-
-
 def main():
     arguments = [a for a in sys.argv[1:] if a != "--all"]
     takes_all = len(arguments) < len(sys.argv) - 1
@@ -93,7 +81,7 @@ def main():
     drafts.widths(prompts[0], [*widths, "auto"], "block")
     drafts.batch(short, block)
     drafts.context(prompts[0][:30], block)
-    long = Drafts(tools, tools.compile(wider(model, tools.work / "wide"), "wide", f"--numerics={mode}"), report)
+    long = Drafts(tools, tools.compile(tools.changed(model, "wide", dspark_block_size=WIDE_BLOCK), "wide", f"--numerics={mode}"), report)
     long.widths(prompts[0], range(block + 1, WIDE_BLOCK + 1) if takes_all else (WIDE_BLOCK,), f"block of {WIDE_BLOCK}")
     sys.exit(report.failed > 0)
 

@@ -1,5 +1,5 @@
 """Prompts read in phases: exact equals full, bit for bit, in logits and later text, in any chunking; bounded equals it
-as long as the window reaches back to the start.
+as long as the window reaches back to the start, and what the oracle computed beyond (`bounded.safetensors` of the model).
 
     check_phases.py BIN_DIR WORK_DIR MODEL ideal|reference LIBDSFLASH|DEVICE LAST LENGTH...
 
@@ -13,6 +13,7 @@ import sys
 
 import numpy as np
 
+import safetensors
 from c_api import Library
 from tools import Tools
 
@@ -70,6 +71,13 @@ def main():
         if config.get("num_nextn_predict_layers"):
             drafted = run(prompt, prefill="exact", draft="3")
             check(f"{length} tokens drafted", np.array_equal(drafted["generated"], full["generated"]))
+    path = pathlib.Path(model) / "bounded.safetensors"
+    golden = safetensors.read(path) if path.exists() and mode == "ideal" else {"lengths": []}
+    for i, length in enumerate(golden["lengths"]):
+        bounded = run(golden["tokens"][:length], prefill="bounded", chunk=7)
+        error = np.linalg.norm(bounded["logits"] - golden["ideal.logits"][i]) / np.linalg.norm(golden["ideal.logits"][i])
+        greedy = golden["ideal.greedy"][i][: len(bounded["generated"])]
+        check(f"{length} tokens bounded: those of the oracle, {error:.1e}", error < 1e-4 and np.array_equal(bounded["generated"][: len(greedy)], greedy))
     parts = [tokens[:int(n)] for n in dict.fromkeys([*lengths[:3], lengths[-1]])]
     alone = run(*parts, prefill="full")
     # Chunks of one, decode steps and drafts of others in the same calls.
@@ -87,6 +95,14 @@ def main():
         return failed
 
     library = Library(library, artifact, config["vocab_size"])
+    # What waits for the tail is in the session's size; behind the tail some pages of state are in its place.
+    tail = next(entry for entry in described["entries"] if entry["name"] == "tail")
+    row = sum(4 * tensor["row_elements"] for tensor in tail["tensors"] if tensor["name"] in ("stream", "pre"))
+    waiting, computed = library.create(), library.create()
+    library.feed(waiting, tokens, more=True)
+    library.feed(computed, tokens)
+    more = library.bytes(waiting) - library.bytes(computed)
+    check(f"{last} rows wait for the tail: {more} bytes", row * int(last) / 2 < more < 2 * row * int(last))
     prompt, drafts = tokens[:int(lengths[-1])], bool(config.get("num_nextn_predict_layers"))
     full = run(prompt, prefill="full")
     for ends in [], [1], [int(last)], [3, 4, 25], range(7, len(prompt), 7), [len(prompt) - 1], [len(prompt)]:

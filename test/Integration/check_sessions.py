@@ -104,6 +104,14 @@ def check_dropping(library, sessions, report):
         same_bits(report, "fork", library.feed(fork, [token]), library.feed(trunk, [token]))
 
 
+def check_other_config(sessions, model, mode, report):
+    """The same weights under another config are another model."""
+    tools, file = sessions.tools, sessions.file("kept")
+    other = tools.compile(tools.changed(model, "other", rope_theta=20000), "other", f"--numerics={mode}")
+    error = tools.fail("dsflash-run", other, "--load-session", file, "-n", 1, *tools.run_flags)
+    report.check(error == f"dsflash-run: error: {file}: saved with another model than {other}", error)
+
+
 def check_size(sessions, report):
     sizes = []
     for length in (20, 40):
@@ -126,6 +134,7 @@ def main():
     check_untouched(sessions, report)
     check_short(sessions, tools.config(model)["sliding_window"], report)
     check_forks(sessions, report)
+    check_other_config(sessions, model, mode, report)
     check_size(sessions, report)
     if not device:
         library = Library(library, sessions.artifact, tools.config(model)["vocab_size"])

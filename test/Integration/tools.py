@@ -38,6 +38,18 @@ class Tools:
         self.command("dsflash-compile", model, "-o", out, *self.compile_flags, *flags)
         return out
 
+    def changed(self, model, name, **text_config):
+        """A folder with the same weights under another config."""
+        model, folder = pathlib.Path(model), self.work / name
+        folder.mkdir(exist_ok=True)
+        for path in model.iterdir():
+            if path.name != "config.json" and not (folder / path.name).exists():
+                (folder / path.name).symlink_to(path.resolve())
+        config = json.loads((model / "config.json").read_text())
+        config["text_config"].update(text_config)
+        (folder / "config.json").write_text(json.dumps(config))
+        return folder
+
     def config(self, model):
         """What the compiler reads in a model's config.json."""
         path = self.work / "config.json"

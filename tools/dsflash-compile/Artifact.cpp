@@ -29,6 +29,7 @@ static std::string manifestText(const Manifest &manifest) {
       {"target", manifest.target},
       {"numerics", manifest.numerics},
       {"weights", manifest.weights},
+      {"config", manifest.config},
       {"operations", manifest.operations},
   };
   return json.dump(2) + "\n";

@@ -15,6 +15,8 @@ struct Manifest {
   std::string numerics;
   /// Folder of the checkpoint; empty when it was compiled without one.
   std::string weights;
+  /// Digest of the config; empty when it was compiled from a later stage.
+  std::string config;
   /// Operations of the IR behind each stage, by its name.
   nlohmann::ordered_json operations = nlohmann::ordered_json::object();
 };

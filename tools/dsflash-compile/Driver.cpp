@@ -11,6 +11,7 @@
 #include "Report.h"
 #include "Reproducer.h"
 #include "dsflash/InitAll.h"
+#include "dsflash/Support/Hash.h"
 #include "dsflash/Support/OutputFile.h"
 #include "dsflash/Target/NativeCode.h"
 #include "mlir/IR/Verifier.h"
@@ -241,6 +242,8 @@ bool Driver::writeModel() {
   manifest.target = options.target;
   manifest.numerics = getNumerics();
   manifest.weights = checkpoint;
+  if (startsBefore(Stage::DSFlash))
+    manifest.config = ::dsflash::Hash().add(config.toJson()).hexDigest();
   manifest.operations = operations;
   return log.run(Stage::Model, [&](TimingScope &scope) {
     ::dsflash::Status written = writeArtifact(

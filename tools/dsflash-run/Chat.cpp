@@ -136,10 +136,8 @@ private:
     forget();
     loaded = kept->session.tokens();
     loaded.insert(loaded.end(), kept->waiting.begin(), kept->waiting.end());
-    // A reply that was cut off ends here.
-    int32_t end = runner.model().manifest().eosToken;
-    if (end >= 0 && !loaded.empty() && loaded.back() != end)
-      loaded.push_back(end);
+    if (kept->needsEnd(runner.model()))
+      loaded.push_back(runner.model().manifest().eosToken);
     sequence = std::move(*kept);
     encoding.continues = true;
     return Status();

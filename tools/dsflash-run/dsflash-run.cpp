@@ -33,9 +33,12 @@ int fail(const Status &status) {
   return 1;
 }
 
-/// Ids of a text prompt: behind BOS as it is, or as a chat with one message.
-Result<std::vector<int32_t>>
-encodeText(const Model &model, const Options &options, std::string_view text) {
+/// Ids of a text prompt: behind BOS as it is, or as a chat with one message;
+/// `before` is the sequence that it continues, or null.
+Result<std::vector<int32_t>> encodeText(const Model &model,
+                                        const Options &options,
+                                        const Continuation *before,
+                                        std::string_view text) {
   const Tokenizer *tokenizer = model.tokenizer();
   if (!tokenizer)
     return Status::error(model.path(), "no tokenizer.json; give token ids with "
@@ -50,18 +53,22 @@ encodeText(const Model &model, const Options &options, std::string_view text) {
     ChatOptions chat;
     chat.thinking = options.thinking;
     chat.effort = options.effort;
-    chat.continues = !options.loadSession.empty();
-    return encodeChat(*tokenizer, messages, chat);
+    chat.continues = before;
+    Result<std::vector<int32_t>> turn = encodeChat(*tokenizer, messages, chat);
+    if (turn && before && before->needsEnd(model))
+      turn->insert(turn->begin(), model.manifest().eosToken);
+    return turn;
   }
   Result<std::vector<int32_t>> ids =
       tokenizer->encode(text, /*parseAdded=*/true);
-  if (ids && options.loadSession.empty() && model.manifest().bosToken >= 0)
+  if (ids && !before && model.manifest().bosToken >= 0)
     ids->insert(ids->begin(), model.manifest().bosToken);
   return ids;
 }
 
 Result<std::vector<int32_t>> readPrompt(const Model &model,
                                         const Options &options,
+                                        const Continuation *before,
                                         const PromptSource &source) {
   switch (source.kind) {
   case PromptSource::Kind::TokenFile:
@@ -70,12 +77,12 @@ Result<std::vector<int32_t>> readPrompt(const Model &model,
     Result<MappedFile> file = MappedFile::open(source.value);
     if (!file)
       return file.status();
-    return encodeText(model, options, file->text());
+    return encodeText(model, options, before, file->text());
   }
   case PromptSource::Kind::Text:
     break;
   }
-  return encodeText(model, options, source.value);
+  return encodeText(model, options, before, source.value);
 }
 
 /// A bar on standard error while a prompt of several chunks is read.
@@ -181,11 +188,20 @@ Status generate(ModelRunner &runner, const Options &options,
   if (!options.generation.stops.empty() && !model.tokenizer())
     return Status::error("--stop", "the model has no tokenizer.json");
 
+  std::optional<Continuation> before;
+  if (!options.loadSession.empty()) {
+    Result<Continuation> loaded = loadSession(options.loadSession, runner);
+    if (!loaded)
+      return loaded.status();
+    before = std::move(*loaded);
+  }
+
   Status faults;
   std::vector<std::vector<int32_t>> prompts;
   std::vector<int64_t> lengths;
   for (const PromptSource &source : options.prompts) {
-    Result<std::vector<int32_t>> ids = readPrompt(model, options, source);
+    Result<std::vector<int32_t>> ids =
+        readPrompt(model, options, before ? &*before : nullptr, source);
     if (!ids) {
       faults.add(ids.status());
       continue;
@@ -212,12 +228,8 @@ Status generate(ModelRunner &runner, const Options &options,
   Printer printer(model, options);
   Generator generator(runner, options.generation, printer.callbacks(),
                       trace.get());
-  if (!options.loadSession.empty()) {
-    Result<Continuation> start = loadSession(options.loadSession, runner);
-    if (!start)
-      return start.status();
-    generator.continueFrom(std::move(*start));
-  }
+  if (before)
+    generator.continueFrom(std::move(*before));
   Result<std::vector<SequenceResult>> results = generator.run(prompts);
   if (!results)
     return results.status();

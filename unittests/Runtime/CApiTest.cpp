@@ -202,6 +202,10 @@ TEST_F(CApiTest, BadInputLeavesTheSessionAsItWas) {
   EXPECT_EQ(feed(session, sequence(1022)), DSF_ERROR_INPUT);
   EXPECT_STREQ(dsf_last_error(),
                "session: 1025 positions, the model has at most 1024");
+  // No count may make the ids be read that are not there.
+  const int32_t one[] = {1};
+  for (size_t count : {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / 4})
+    EXPECT_EQ(dsf_session_feed(session.get(), one, count, 0), DSF_ERROR_INPUT);
   EXPECT_EQ(dsf_session_length(session.get()), 3);
   EXPECT_EQ(logitsOf(session), fakeLogits(sequence(3)));
   EXPECT_EQ(feed(session, sequence(1021)), DSF_OK);
@@ -231,6 +235,7 @@ TEST_F(CApiTest, WrongCallsAreErrors) {
   dsf_model_close(nullptr);
   dsf_session_close(nullptr);
   EXPECT_EQ(dsf_session_length(nullptr), 0);
+  EXPECT_EQ(dsf_session_bytes(nullptr), 0);
   EXPECT_EQ(dsf_session_logits(nullptr), nullptr);
 
   ModelHandle model = open();
@@ -292,7 +297,7 @@ TEST_F(CApiTest, ExportsItsFunctionsOnly) {
   for (std::string address, kind, name; symbols >> address >> kind >> name;
        ++count)
     EXPECT_EQ(name.rfind("dsf_", 0), 0u) << name;
-  EXPECT_EQ(count, 20);
+  EXPECT_EQ(count, 21);
 }
 
 TEST_F(CApiTest, TheExampleContinuesAText) {

@@ -96,7 +96,7 @@ void FakeArtifactTest::writeArtifact(const std::string &variant,
                 {"compiler", "fake 1"}, {"numerics", "ideal"},
                 {"target", "any"},      {"weights", "../weights"},
                 {"bos_token_id", 0},    {"eos_token_id", 1},
-                {"pad_token_id", 2}};
+                {"pad_token_id", 2},    {"config", config}};
   writeFile(artifact + "/manifest.json",
             manifest.empty() ? facts.dump() : manifest);
   checkpoint.write(weights);

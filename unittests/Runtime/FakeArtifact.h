@@ -62,6 +62,7 @@ protected:
                           int threads = 1);
 
   std::string root, artifact, weights;
+  std::string config; ///< digest in the manifest
   FakeCheckpoint checkpoint;
   std::unique_ptr<Model> model;
   std::unique_ptr<ThreadPool> pool;

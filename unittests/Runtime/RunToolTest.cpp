@@ -157,6 +157,26 @@ TEST_F(RunToolTest, ChatKeepsItsHistory) {
   EXPECT_EQ(out, reply(ids) + "\n");
 }
 
+// A turn behind a saved reply that was cut off: the reply ends first (SPEC
+// section 5, EOS behind an assistant message).
+TEST_F(RunToolTest, TurnsBehindASession) {
+  writeTokenizer(artifact);
+  writeArtifact();
+  std::string file = root + "/a.session";
+  auto promptBehind = [&](const std::string &tokens, const char *prompt) {
+    EXPECT_EQ(run(ids(tokens) + "-n 0 --save-session " + file), 0) << err;
+    EXPECT_EQ(run("--load-session " + file + " -n 1 --json " + prompt), 0);
+    json result = json::parse(out);
+    return result["sequences"][0]["prompt_tokens"].get<std::vector<int32_t>>();
+  };
+  std::vector<int32_t> turn = {260, byteId('a'), 261, 263};
+  EXPECT_EQ(promptBehind("[0, 50, 1]", "--no-think --prompt a"), turn);
+  EXPECT_EQ(promptBehind("[0, 50]", "--raw --prompt a"),
+            std::vector<int32_t>{byteId('a')});
+  turn.insert(turn.begin(), 1);
+  EXPECT_EQ(promptBehind("[0, 50]", "--no-think --prompt a"), turn);
+}
+
 TEST_F(RunToolTest, ChatErrors) {
   writeArtifact();
   writeFile(root + "/nothing", "");

@@ -136,6 +136,26 @@ TEST_F(SessionFileTest, OtherModelsAndNumerics) {
                                       "model has reference");
 }
 
+// The same weights under another config are another model; where one of them is
+// not known, nothing is compared.
+TEST_F(SessionFileTest, OtherConfigs) {
+  auto openWith = [&](const char *digest) {
+    config = digest;
+    openRunner();
+  };
+  openWith("aa");
+  save(compute(20), path());
+  EXPECT_EQ(errorOf(path()), "");
+  openWith("bb");
+  EXPECT_EQ(errorOf(path()),
+            path() + ": saved with another model than " + artifact);
+  openWith("");
+  EXPECT_EQ(errorOf(path()), "");
+  save(compute(20), path());
+  openWith("bb");
+  EXPECT_EQ(errorOf(path()), "");
+}
+
 // A process that is killed while it writes leaves the old file or the new one.
 TEST_F(SessionFileTest, KilledWhileWriting) {
   openRunner();

@@ -74,6 +74,23 @@ TEST(Session, GrowsByWhatItsTokensTake) {
   EXPECT_NEAR(double(few - one), 890.0 * 4095, 16 * 4096);
 }
 
+TEST(Session, CountsWhatWaitsForTheTail) {
+  dsf_module module{};
+  module.max_positions = 8;
+  module.state_bytes = 4096;
+  Result<Session> session = Session::create(module);
+  ASSERT_TRUE(session.ok());
+  EXPECT_EQ(session->residentBytes(), 0);
+  Session::Boundary &boundary = session->boundary();
+  boundary.stream = std::vector<float>(3 * 20);
+  boundary.pre = std::vector<float>(3 * 4);
+  EXPECT_EQ(session->residentBytes(), 3 * (20 + 4) * 4);
+  static_cast<char *>(session->state())[0] = 1;
+  EXPECT_EQ(session->residentBytes(), 4096 + 3 * (20 + 4) * 4);
+  session->truncate(0);
+  EXPECT_EQ(session->residentBytes(), 4096);
+}
+
 TEST(Session, AppendAndTruncate) {
   dsf_module module{};
   module.max_positions = 8;

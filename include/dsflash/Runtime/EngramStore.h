@@ -104,7 +104,9 @@ private:
   /// A dsf_fill: the rows of a table to its shared memory.
   static void fill(void *table);
   Status readTo(const Row &row, char *to);
-  ssize_t readInto(const Row &row, int flags);
+  /// Reads on where a read was interrupted or gave a part. The bytes of the row
+  /// that the file has, or -1.
+  static ssize_t readWhole(const Row &row, char *to);
   /// Whether a row can be read without the disk.
   bool isInMemory(const Row &row);
   Status read(const Row &row);

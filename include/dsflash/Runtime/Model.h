@@ -28,6 +28,9 @@ struct Manifest {
   std::string target;
   /// Checkpoint folder; empty if the model was compiled without one.
   std::string weights;
+  /// Digest of the config; empty if the model was compiled from the text of a
+  /// later stage.
+  std::string config;
   /// Ids of the named tokens, -1 where there is none. BOS and EOS that the file
   /// does not give are those of the tokenizer.
   int32_t bosToken = -1;

@@ -43,7 +43,8 @@ public:
   char *plane(const dsf_state &plane) const {
     return static_cast<char *>(range) + plane.offset;
   }
-  /// Bytes of the range that are in the host's memory, in whole pages.
+  /// Bytes of the range that are in the host's memory, in whole pages, and of
+  /// what waits for the decoder tail.
   int64_t residentBytes() const;
   /// Positions that were computed.
   int64_t length() const { return int64_t(history.size()); }

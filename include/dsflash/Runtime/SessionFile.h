@@ -25,6 +25,13 @@ struct Continuation {
   std::vector<int32_t> waiting;
 
   int64_t length() const { return session.length() + int64_t(waiting.size()); }
+  /// Whether a turn behind it needs an end token first: a reply was cut off.
+  bool needsEnd(const Model &model) const {
+    const std::vector<int32_t> &tokens =
+        waiting.empty() ? session.tokens() : waiting;
+    int32_t end = model.manifest().eosToken;
+    return end >= 0 && !tokens.empty() && tokens.back() != end;
+  }
 };
 
 /// Writes a sequence. The file appears whole or not at all; one that was there

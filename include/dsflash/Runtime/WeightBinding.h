@@ -66,8 +66,8 @@ public:
   int64_t bytesRead() const;
 
   /// Tells checkpoints apart: a hash of all names, types and shapes, and of
-  /// some bytes here and there.
-  uint64_t fingerprint() const;
+  /// some bytes here and there, in hexadecimal digits.
+  std::string fingerprint() const;
 
 private:
   explicit BoundWeights(CheckpointIndex index) : checkpoint(std::move(index)) {}

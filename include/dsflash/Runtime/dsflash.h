@@ -123,6 +123,10 @@ dsf_status dsf_session_feed(dsf_session *session, const int32_t *ids,
 /* Tokens of the sequence, waiting ones included; 0 for null. */
 int64_t dsf_session_length(const dsf_session *session);
 
+/* Bytes of memory that the sequence takes: its state, in whole pages, and the
+ * boundary stream that waits for the decoder tail; 0 for null. */
+int64_t dsf_session_bytes(const dsf_session *session);
+
 /* Logits [vocab_size] of the last position, until the session's next call;
  * null if none were made. */
 const float *dsf_session_logits(const dsf_session *session);

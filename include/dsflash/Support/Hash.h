@@ -3,7 +3,10 @@
 #ifndef DSFLASH_SUPPORT_HASH_H
 #define DSFLASH_SUPPORT_HASH_H
 
+#include <cinttypes>
 #include <cstdint>
+#include <cstdio>
+#include <string>
 #include <string_view>
 
 namespace dsflash {
@@ -18,6 +21,12 @@ public:
     return *this;
   }
   uint64_t digest() const { return value; }
+  /// Sixteen hexadecimal digits.
+  std::string hexDigest() const {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016" PRIx64, value);
+    return text;
+  }
 
 private:
   uint64_t value = 0xcbf29ce484222325u;
