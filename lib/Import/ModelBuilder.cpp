@@ -74,8 +74,12 @@ private:
 
   func::FuncOp startEntry(StringRef name, const Signature &inputs,
                           const Signature &results);
+  /// The Engram in front of a layer, if there is one.
+  void runEngram(int64_t layer, const Shared &shared, Stack &stack);
   void runLayer(int64_t layer, const Shared &shared, Stack &stack);
-  /// Runs layers [begin, end) inside an encoder or decoder operation.
+  /// Runs layers [begin, end) inside an encoder or decoder operation. An Engram
+  /// is with the layer before it: that of the decoder's first layer, whose
+  /// global KV every prompt token needs, with the encoder.
   template <typename RegionOp>
   void runStack(int64_t begin, int64_t end, const Shared &shared, Stack &stack);
   SmallVector<Value *> carried(Stack &stack);
@@ -120,15 +124,19 @@ SmallVector<Value *> ModelBuilder::carried(Stack &stack) {
   return values;
 }
 
+void ModelBuilder::runEngram(int64_t layer, const Shared &shared,
+                             Stack &stack) {
+  if (!c.hasEngram(layer))
+    return;
+  Value number = b.layerIndex(layer), rows = shared.engramRows.lookup(layer);
+  func::FuncOp engram = layers.engramLayer(layer);
+  stack.stream =
+      func::CallOp::create(b, engram, ValueRange{number, stack.stream, rows})
+          .getResult(0);
+}
+
 void ModelBuilder::runLayer(int64_t layer, const Shared &shared, Stack &stack) {
   Value number = b.layerIndex(layer);
-  if (c.hasEngram(layer)) {
-    Value rows = shared.engramRows.lookup(layer);
-    func::FuncOp engram = layers.engramLayer(layer);
-    stack.stream =
-        func::CallOp::create(b, engram, ValueRange{number, stack.stream, rows})
-            .getResult(0);
-  }
   const auto &targets = c.dspark_target_layer_ids;
   auto slot = llvm::find(targets, layer);
   if (drafts() && slot != targets.end()) {
@@ -198,8 +206,12 @@ void ModelBuilder::runStack(int64_t begin, int64_t end, const Shared &shared,
   {
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&region.getBody());
-    for (int64_t layer = begin; layer < end; ++layer)
+    if (std::is_same_v<RegionOp, EncoderOp>)
+      runEngram(begin, shared, stack);
+    for (int64_t layer = begin; layer < end; ++layer) {
       runLayer(layer, shared, stack);
+      runEngram(layer + 1, shared, stack);
+    }
     SmallVector<Value> yielded;
     for (Value *value : carried(stack))
       yielded.push_back(*value);
