@@ -59,7 +59,7 @@ std::vector<int32_t> randomTokens(std::mt19937_64 &random, int64_t count,
 class RandomSequence {
 public:
   /// Prompt tokens in one call, as dsflash-run reads them.
-  static constexpr int64_t kChunk = 512;
+  static constexpr int64_t kChunk = kPromptChunk;
 
   static Result<RandomSequence> create(ModelRunner &runner);
 

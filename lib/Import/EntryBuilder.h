@@ -75,8 +75,12 @@ private:
   /// A tensor of the last draft layer, which holds the draft heads.
   std::string lastDraft(llvm::StringRef name) const;
 
+  /// The Engram in front of a layer, if there is one.
+  void runEngram(int64_t layer, const Shared &shared, Stack &stack);
   void runLayer(int64_t layer, const Shared &shared, Stack &stack);
-  /// Runs layers [begin, end) inside an encoder or decoder operation.
+  /// Runs layers [begin, end) inside an encoder or decoder operation. An Engram
+  /// is with the layer before it: that of the decoder's first layer, whose
+  /// global KV every prompt token needs, with the encoder.
   template <typename RegionOp>
   void runStack(int64_t begin, int64_t end, const Shared &shared, Stack &stack);
   /// The values that leave an encoder or decoder, in order.

@@ -20,15 +20,19 @@ SmallVector<Value *> EntryBuilder::carried(Stack &stack) {
   return values;
 }
 
+void EntryBuilder::runEngram(int64_t layer, const Shared &shared,
+                             Stack &stack) {
+  if (!c.hasEngram(layer))
+    return;
+  Value number = b.layerIndex(layer), rows = shared.engramRows.lookup(layer);
+  func::FuncOp engram = layers.engramLayer(layer);
+  stack.stream =
+      func::CallOp::create(b, engram, ValueRange{number, stack.stream, rows})
+          .getResult(0);
+}
+
 void EntryBuilder::runLayer(int64_t layer, const Shared &shared, Stack &stack) {
   Value number = b.layerIndex(layer);
-  if (c.hasEngram(layer)) {
-    Value rows = shared.engramRows.lookup(layer);
-    func::FuncOp engram = layers.engramLayer(layer);
-    stack.stream =
-        func::CallOp::create(b, engram, ValueRange{number, stack.stream, rows})
-            .getResult(0);
-  }
   const auto &targets = c.dspark_target_layer_ids;
   auto slot = llvm::find(targets, layer);
   if (drafts() && slot != targets.end()) {
@@ -98,8 +102,12 @@ void EntryBuilder::runStack(int64_t begin, int64_t end, const Shared &shared,
   {
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&region.getBody());
-    for (int64_t layer = begin; layer < end; ++layer)
+    if (std::is_same_v<RegionOp, EncoderOp>)
+      runEngram(begin, shared, stack);
+    for (int64_t layer = begin; layer < end; ++layer) {
       runLayer(layer, shared, stack);
+      runEngram(layer + 1, shared, stack);
+    }
     SmallVector<Value> yielded;
     for (Value *value : carried(stack))
       yielded.push_back(*value);

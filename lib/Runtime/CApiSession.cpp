@@ -41,7 +41,7 @@ Status dsf_session::compute(bool more) {
   bool phases = runner->hasPhases() &&
                 (more || ready > 1 || state.session.boundary().rows > 0);
   for (size_t done = 0; done < ready;) {
-    size_t count = std::min(ready - done, kChunk);
+    size_t count = std::min(ready - done, size_t(kPromptChunk));
     bool last = done + count == ready;
     SequenceInput input{&state.session, waiting.data() + done, int64_t(count),
                         int64_t(last && !more)};

@@ -56,8 +56,6 @@ struct dsf_session {
   bool hasLogits = false;
 
 private:
-  /// Positions of a call.
-  static constexpr size_t kChunk = 512;
   /// Computes all waiting tokens, or all but the last.
   dsflash::Status compute(bool more);
   dsflash::Status decode();

@@ -162,6 +162,14 @@ Status Executor::resolve(Entry entry) {
   return faults;
 }
 
+bool Executor::writes(Entry entry, Tensor tensor) const {
+  const Binding &binding = bindings[size_t(entry)];
+  for (size_t i = 0; i < binding.tensors.size(); ++i)
+    if (binding.tensors[i] == tensor)
+      return binding.entry->tensors[i].access != DSF_READ;
+  return false;
+}
+
 Status Workspace::grow(int64_t wanted) {
   if (wanted <= bytes)
     return Status();

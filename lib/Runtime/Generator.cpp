@@ -96,6 +96,7 @@ Generator::run(const std::vector<std::vector<int32_t>> &prompts) {
   if (Status status = createSequences(prompts); !status)
     return status;
 
+  runner.setChunk(options.chunk);
   loop.emplace(runner, options.draftWidth,
                options.scheduleDrafts ? secondsNow : DraftingLoop::Clock());
   started = secondsNow();

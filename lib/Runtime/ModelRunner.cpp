@@ -7,14 +7,6 @@
 
 using namespace dsflash;
 
-namespace {
-
-void setBuffer(TensorBuffers &buffers, Tensor tensor, void *data) {
-  buffers[size_t(tensor)] = data;
-}
-
-} // namespace
-
 const char *dsflash::prefillName(Prefill prefill) {
   constexpr const char *kNames[] = {"full", "exact", "bounded"};
   return kNames[size_t(prefill)];
@@ -140,16 +132,15 @@ void ModelRunner::resizeResults(int64_t rowCount, int64_t outputCount) {
   features.resize(size_t(rowCount * exec->rowElements(Tensor::Features)));
 }
 
-TensorBuffers ModelRunner::outputBuffers(int64_t firstRow,
-                                         int64_t firstOutput) {
+TensorBuffers ModelRunner::outputBuffers(int64_t firstOutput,
+                                         std::vector<float> &rowFeatures) {
   TensorBuffers buffers{};
   setBuffer(buffers, Tensor::Tokens, tokenIds.data());
   setBuffer(buffers, Tensor::Lookback, lookback.data());
   setBuffer(buffers, Tensor::Outputs, outputRows.data());
   setBuffer(buffers, Tensor::Logits,
             outputLogits.data() + firstOutput * vocab());
-  setBuffer(buffers, Tensor::Features,
-            features.data() + firstRow * exec->rowElements(Tensor::Features));
+  setBuffer(buffers, Tensor::Features, rowFeatures.data());
   return buffers;
 }
 
@@ -176,8 +167,8 @@ Status ModelRunner::forward(const std::vector<SequenceInput> &inputs) {
     return Status();
   auto outputs = int64_t(outputRows.size());
   resizeResults(rows.rows(), outputs);
-  if (Status status =
-          run(Entry::Forward, rows, outputs, outputBuffers(0, 0), probes);
+  if (Status status = run(Entry::Forward, rows, outputs,
+                          outputBuffers(0, features), probes);
       !status)
     return status;
   if (probes)
@@ -206,123 +197,6 @@ Status ModelRunner::replay(Session &session) {
   if (Status status = run(Entry::Replay, rows, 0, buffers); !status)
     return status;
   return compiled.drafts() ? draftContext({count}) : Status();
-}
-
-/// Keeps the last `limit` rows of what waits and `count` new ones.
-static void keepLast(std::vector<float> &kept, const float *rows, int64_t count,
-                     int64_t width, int64_t limit) {
-  int64_t added = std::min(count, limit);
-  auto before = std::min(int64_t(kept.size()) / width, limit - added);
-  kept.erase(kept.begin(), kept.end() - before * width);
-  kept.insert(kept.end(), rows + (count - added) * width, rows + count * width);
-}
-
-Status ModelRunner::prompt(const std::vector<SequenceInput> &inputs,
-                           Prefill prefill) {
-  if (Status status = checkInputs(inputs); !status)
-    return status;
-  startRows(inputs);
-  if (rows.rows() == 0)
-    return Status();
-  int64_t streamWidth = exec->rowElements(Tensor::Stream);
-  int64_t preWidth = exec->rowElements(Tensor::Pre);
-  stream.resize(size_t(rows.rows() * streamWidth));
-  pre.resize(size_t(rows.rows() * preWidth));
-  TensorBuffers buffers{};
-  setBuffer(buffers, Tensor::Tokens, tokenIds.data());
-  setBuffer(buffers, Tensor::Lookback, lookback.data());
-  setBuffer(buffers, Tensor::Stream, stream.data());
-  setBuffer(buffers, Tensor::Pre, pre.data());
-  if (Status status = run(Entry::Prompt, rows, 0, buffers); !status)
-    return status;
-
-  int64_t behindOne = exec->lastRows(
-      prefill == Prefill::Bounded ? Entry::BoundedTail : Entry::Tail);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const SequenceInput &input = inputs[i];
-    Session::Boundary &boundary = input.session->boundary();
-    int64_t first = rows.extents[2 * i];
-    int64_t limit = behindOne + std::max<int64_t>(input.outputs, 1) - 1;
-    keepLast(boundary.stream, stream.data() + first * streamWidth, input.count,
-             streamWidth, limit);
-    keepLast(boundary.pre, pre.data() + first * preWidth, input.count, preWidth,
-             limit);
-    boundary.rows = std::min(boundary.rows + input.count, limit);
-    input.session->append(input.tokens, input.count);
-  }
-  return tail(inputs, prefill);
-}
-
-Entry ModelRunner::tailOf(const SequenceInput &input, Prefill prefill) const {
-  // Less than a window behind earlier positions: those are in the rings.
-  int64_t waiting = input.session->boundary().rows;
-  bool bounded =
-      prefill == Prefill::Bounded &&
-      (waiting == input.session->length() ||
-       waiting >= exec->lastRows(Entry::BoundedTail) + input.outputs - 1);
-  return bounded ? Entry::BoundedTail : Entry::Tail;
-}
-
-void ModelRunner::startTail(const std::vector<SequenceInput> &inputs,
-                            Entry entry, Prefill prefill, int64_t firstRow,
-                            int64_t firstOutput) {
-  clearRows();
-  wanted.clear();
-  stream.clear();
-  pre.clear();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const SequenceInput &input = inputs[i];
-    if (input.outputs == 0 || tailOf(input, prefill) != entry)
-      continue;
-    Session &session = *input.session;
-    const Session::Boundary &boundary = session.boundary();
-    int64_t first = session.length() - boundary.rows;
-    rows.add(session, first, boundary.rows);
-    tokenIds.insert(tokenIds.end(), session.tokens().begin() + first,
-                    session.tokens().end());
-    addLookback(session, first);
-    stream.insert(stream.end(), boundary.stream.begin(), boundary.stream.end());
-    pre.insert(pre.end(), boundary.pre.begin(), boundary.pre.end());
-    auto outputs = int64_t(outputRows.size());
-    results[i] = {session.length(), firstRow + rows.rows(),
-                  firstOutput + outputs,
-                  std::min(boundary.rows, compiled.module().sliding_window +
-                                              input.outputs - 1),
-                  &session};
-    wanted.push_back(int32_t(input.outputs));
-    for (int64_t output = 0; output < input.outputs; ++output)
-      outputRows.push_back(int32_t(outputs + output));
-  }
-}
-
-Status ModelRunner::tail(const std::vector<SequenceInput> &inputs,
-                         Prefill prefill) {
-  results.assign(inputs.size(), {});
-  int64_t rowCount = 0, outputCount = 0;
-  for (const SequenceInput &input : inputs)
-    if (input.outputs > 0) {
-      rowCount += input.session->boundary().rows;
-      outputCount += input.outputs;
-    }
-  resizeResults(rowCount, outputCount);
-  int64_t doneRows = 0, doneOutputs = 0;
-  for (Entry entry : {Entry::Tail, Entry::BoundedTail}) {
-    startTail(inputs, entry, prefill, doneRows, doneOutputs);
-    if (rows.rows() == 0)
-      continue;
-    TensorBuffers buffers = outputBuffers(doneRows, doneOutputs);
-    setBuffer(buffers, Tensor::Stream, stream.data());
-    setBuffer(buffers, Tensor::Pre, pre.data());
-    setBuffer(buffers, Tensor::Wanted, wanted.data());
-    auto outputs = int64_t(outputRows.size());
-    if (Status status = run(entry, rows, outputs, buffers); !status)
-      return status;
-    doneRows += rows.rows();
-    doneOutputs += outputs;
-    for (Session *session : rows.sessions)
-      session->boundary() = {};
-  }
-  return Status();
 }
 
 const float *ModelRunner::logits(size_t input, int64_t output) const {

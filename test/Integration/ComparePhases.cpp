@@ -3,10 +3,10 @@
 // compare-phases MODEL CHUNK,... LENGTH...
 //
 // Reads random prompts of a compiled model with every layer and in phases,
-// goes on with both sequences, also beside the prompt of another one, and
-// compares logits and states bit for bit: of
-// global KV, index keys and pending groups all that was written, of the window
-// rings the positions that later ones see.
+// goes on with both sequences, also beside the prompts of others, and compares
+// logits and states bit for bit: of global KV, index keys and pending groups
+// all that was written, of the window rings the positions that later ones see.
+// Tails run in calls of as many rows as the chunks, or of a random number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,11 +57,13 @@ public:
   void compare(int64_t length, const std::vector<int64_t> &chunks) {
     std::vector<int32_t> prompt = draw(length), second = draw(kSecondPrompt),
                          steps = draw(kSteps);
-    Sequence whole = start();
+    Sequence whole = start(), shorter = start();
     readWhole(whole, prompt);
+    readWhole(shorter, second);
     for (int64_t chunk : chunks) {
       label = std::to_string(length) + " tokens in chunks of " +
               std::to_string(chunk);
+      runner->setChunk(chunk);
       Sequence phased = start();
       readInPhases(phased, prompt, chunk, Prefill::Exact);
       same(phased, whole, "behind the prompt");
@@ -69,10 +71,16 @@ public:
       readWhole(phased, {steps[0]});
       readWhole(other, {steps[0]});
       same(phased, other, "behind a step");
-      Sequence beside = start();
-      verifyBeside(phased, {steps.begin() + 1, steps.end()}, beside, prompt,
-                   Prefill::Exact);
+      int64_t tailRows =
+          1 + int64_t(random() %
+                      uint64_t(runner->executor().lastRows(Entry::Tail) + 2));
+      label += ", tails of " + std::to_string(tailRows);
+      runner->setChunk(tailRows);
+      Sequence beside = start(), third = start();
+      verifyBeside(phased, {steps.begin() + 1, steps.end()},
+                   {{beside, prompt}, {third, second}}, Prefill::Exact);
       same(beside, whole, "beside a step");
+      same(third, shorter, "beside a step and a prompt");
       for (size_t i = 1; i < steps.size(); ++i) {
         readWhole(other, {steps[i]});
         check(runner->logits(0, 0), verified[i - 1].data(),
@@ -89,7 +97,7 @@ public:
     if (length <= module.sliding_window)
       return same(bounded, whole, "within the window");
     Sequence drafted{require(whole.session.fork(0)), {}}, beside = start();
-    verifyBeside(drafted, second, beside, prompt, Prefill::Bounded);
+    verifyBeside(drafted, second, {{beside, prompt}}, Prefill::Bounded);
     same(beside, bounded, "beside a step");
     readWhole(whole, second);
     same(drafted, whole, "beside a prompt");
@@ -141,22 +149,34 @@ private:
     finishRead(sequence);
   }
 
-  /// Rows of a sequence that all get logits, and a whole prompt of another, in
+  /// A sequence and a prompt that it is to read.
+  struct Reader {
+    Sequence &sequence;
+    const std::vector<int32_t> &prompt;
+  };
+
+  /// Rows of a sequence that all get logits, and whole prompts of others, in
   /// the same calls.
   void verifyBeside(Sequence &sequence, const std::vector<int32_t> &tokens,
-                    Sequence &other, const std::vector<int32_t> &prompt,
-                    Prefill prefill) {
-    auto count = int64_t(tokens.size()), length = int64_t(prompt.size());
-    require(runner->prompt({{&sequence.session, tokens.data(), count, count},
-                            {&other.session, prompt.data(), length, 1}},
-                           prefill));
+                    const std::vector<Reader> &others, Prefill prefill) {
+    auto count = int64_t(tokens.size());
+    std::vector<SequenceInput> inputs{
+        {&sequence.session, tokens.data(), count, count}};
+    for (const Reader &other : others)
+      inputs.push_back({&other.sequence.session, other.prompt.data(),
+                        int64_t(other.prompt.size()), 1});
+    require(runner->prompt(inputs, prefill));
     verified.clear();
     for (int64_t row = 0; row < count; ++row)
       verified.push_back(logitsOf(0, row));
     sequence.logits = verified.back();
-    other.logits = logitsOf(1, 0);
+    std::vector<int64_t> seen{count};
+    for (size_t i = 0; i < others.size(); ++i) {
+      others[i].sequence.logits = logitsOf(i + 1, 0);
+      seen.push_back(runner->featureRows(i + 1));
+    }
     if (model->drafts())
-      require(runner->draftContext({count, runner->featureRows(1)}));
+      require(runner->draftContext(seen));
   }
 
   void same(const Sequence &got, const Sequence &expected, const char *when) {

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define DSF_ABI_MAGIC 0x00465344u /* "DSF" */
-#define DSF_ABI_VERSION 8u
+#define DSF_ABI_VERSION 9u
 #define DSF_MODULE_QUERY_SYMBOL "dsf_module_query"
 
 /* Element types of tensors, weights and probes. */

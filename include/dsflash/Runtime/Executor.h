@@ -57,6 +57,9 @@ std::optional<Tensor> tensorOfName(std::string_view name);
 
 /// Buffers of one call, by Tensor.
 using TensorBuffers = std::array<void *, kTensorCount>;
+inline void setBuffer(TensorBuffers &buffers, Tensor tensor, void *data) {
+  buffers[size_t(tensor)] = data;
+}
 /// Rows, sequences and outputs of one call, by dsf_dim.
 using CallExtents = std::array<int64_t, DSF_DIM_COUNT>;
 
@@ -96,6 +99,8 @@ public:
   int64_t lastRows(Entry entry) const {
     return hasEntry(entry) ? bindings[size_t(entry)].entry->last_rows : 0;
   }
+  /// Whether the entry changes that tensor.
+  bool writes(Entry entry, Tensor tensor) const;
   /// Elements of a row of that tensor; 0 if no entry takes it.
   int64_t rowElements(Tensor tensor) const { return widths[size_t(tensor)]; }
 

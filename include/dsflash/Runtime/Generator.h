@@ -35,8 +35,8 @@ struct GenerationOptions {
   /// Stop texts count only behind this text; empty: everywhere.
   std::string stopsBehind;
   bool ignoreEos = false;
-  /// Prompt positions of a sequence in one call.
-  int64_t chunk = 512;
+  /// Prompt positions of a sequence in one call, of its exact tail too.
+  int64_t chunk = kPromptChunk;
   /// Drafts a step, at most draft_block of the model; 0: none.
   int64_t draftWidth = 0;
   /// Verify only the drafts that are worth it, by what the steps so far cost,

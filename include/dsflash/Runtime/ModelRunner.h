@@ -13,10 +13,15 @@
 #include "dsflash/Runtime/Session.h"
 #include "dsflash/Tokens/TokenFile.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 namespace dsflash {
+
+/// Prompt positions of a sequence in one call, unless a caller says otherwise.
+constexpr int64_t kPromptChunk = 512;
 
 /// New tokens of one sequence.
 struct SequenceInput {
@@ -73,6 +78,9 @@ public:
     exec->setTimeline(timeline);
   }
   Timeline *timeline() const { return recorder; }
+  /// Exact tails have as many rows of a sequence in a call as its prompt's
+  /// chunks, this many at most, unless more have outputs.
+  void setChunk(int64_t rows) { chunk = rows; }
 
   /// Computes the new tokens of all sequences in one call and appends them to
   /// the sessions. Errors: an id outside the vocabulary, a sequence beyond
@@ -85,9 +93,10 @@ public:
   bool hasPhases() const { return exec->hasEntry(Entry::Prompt); }
   /// The same in phases: runs the encoder over the new tokens of all sequences
   /// in one call and appends them, then the decoder for the inputs that have
-  /// outputs, prompts that end and decode steps alike. Of the others, what the
-  /// decoder will need waits in the sessions. Errors as forward, but for a tail
-  /// that is due.
+  /// outputs, prompts that end and decode steps alike, in one call if no prompt
+  /// needs more rows than a chunk. Of the others, what the decoder will need
+  /// waits in the sessions. Errors as forward, but for a tail that is due; the
+  /// rows of a call of the decoder that failed, and later ones, stay due.
   Status prompt(const std::vector<SequenceInput> &inputs, Prefill prefill);
   /// Logits [vocab] of an output row of input `input` of the last call of
   /// either.
@@ -124,19 +133,39 @@ private:
   Status checkInputs(const std::vector<SequenceInput> &inputs) const;
   void clearRows();
   void startRows(const std::vector<SequenceInput> &inputs);
+  /// Inputs that one entry of a tail serves, by number.
+  using TailInputs = std::vector<size_t>;
+  Entry tailOf(const SequenceInput &input, Prefill prefill) const;
   /// Runs the decoder over what waits in the sessions of inputs with outputs.
   Status tail(const std::vector<SequenceInput> &inputs, Prefill prefill);
-  /// Starts the rows of those inputs that one entry serves; their results lie
-  /// behind those of so many rows and outputs.
-  void startTail(const std::vector<SequenceInput> &inputs, Entry entry,
-                 Prefill prefill, int64_t firstRow, int64_t firstOutput);
-  Entry tailOf(const SequenceInput &input, Prefill prefill) const;
+  /// Makes room for the results of these inputs, in this order.
+  void placeResults(const std::vector<SequenceInput> &inputs,
+                    std::initializer_list<const TailInputs *> batches);
+  /// One call, so many before the last one: it has the rows of each input that
+  /// the calls behind it leave, and the last one its outputs.
+  Status runTail(Entry entry, const std::vector<SequenceInput> &inputs,
+                 const TailInputs &batch, int64_t callsBehind);
+  /// Starts the rows of that call; gives the inputs that have some.
+  TailInputs startTail(const std::vector<SequenceInput> &inputs,
+                       const TailInputs &batch, int64_t callsBehind);
+  /// What waits for the rows of a call, [rows, ...]: in place, or `gathered`.
+  float *waitingRows(Entry entry, Tensor tensor,
+                     std::vector<float> Session::Boundary::*waiting,
+                     std::vector<float> &gathered);
+  /// Behind a call: its rows wait no more; keeps the features that count.
+  void finishTail(const TailInputs &called);
+  /// Rows of an input in one call of its exact tail, at most: all outputs are
+  /// of the last one.
+  int64_t tailRows(const SequenceInput &input) const {
+    return std::max(chunk, input.outputs);
+  }
   void addLookback(const Session &session, int64_t firstPosition);
   /// Makes room for the results of so many rows and outputs.
   void resizeResults(int64_t rowCount, int64_t outputCount);
-  /// The buffers of a call that computes `rows` and `outputRows`; its results
-  /// lie behind those of so many rows and outputs.
-  TensorBuffers outputBuffers(int64_t firstRow, int64_t firstOutput);
+  /// The buffers of a call that computes `rows` and `outputRows`, its logits
+  /// behind those of so many outputs.
+  TensorBuffers outputBuffers(int64_t firstOutput,
+                              std::vector<float> &rowFeatures);
   Status run(Entry entry, RowTable &table, int64_t outputs,
              TensorBuffers buffers, ProbeObserver *observer = nullptr);
   int64_t vocab() const { return compiled.module().vocab_size; }
@@ -148,6 +177,7 @@ private:
   std::unique_ptr<EngramStore> engram;
   ProbeObserver *probes = nullptr;
   Timeline *recorder = nullptr;
+  int64_t chunk = kPromptChunk;
 
   /// Of an input of the last call: where its results end, which are those of
   /// the positions before `length`.
@@ -163,6 +193,8 @@ private:
   RowTable rows;
   std::vector<int32_t> tokenIds, lookback, outputRows, wanted;
   std::vector<float> outputLogits, features, stream, pre;
+  /// Of the rows of one call of a tail.
+  std::vector<float> tailFeatures;
 
   RowTable contextRows;
   std::vector<float> contextFeatures;

@@ -52,7 +52,7 @@ public:
   const std::vector<int32_t> &tokens() const { return history; }
 
   /// Rows of the newest positions that only the encoder has seen, for the
-  /// decoder tail.
+  /// decoder tail: the last `rows` of `stream` and `pre`.
   struct Boundary {
     int64_t rows = 0;
     std::vector<float> stream, pre;

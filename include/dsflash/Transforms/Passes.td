@@ -104,6 +104,7 @@ def DeriveTailPass : Pass<"dsflash-derive-tail", "::mlir::ModuleOp"> {
     more go through a slice of the layer's function, `@L_window`. `dsflash.last_rows` of the
     entry is the number of rows of which its first layer makes window KV: no more are needed. For each wanted row
     more all of this is one row more. Logits are those of the wanted rows, which `outputs` numbers from 0 on.
+    The rows may come in several calls, the oldest first; `wanted` of a call is less by the rows that follow it.
 
     With `bounded` the entry is `@bounded_tail`: every layer runs for the last w rows and
     its window begins at the first of them, whatever the rings hold.

@@ -58,11 +58,13 @@ void mlir::dsflash::lowerOp(Lowering &l, GatherRowsOp op) {
 }
 
 /// Of a sequence's rows those in reach of the wanted ones: min(rows, extra +
-/// reach), where extra is wanted - 1.
+/// reach), where extra is wanted - 1; none if that is negative.
 static Value countInReach(OpBuilder &b, Location loc, Value rows, Value extra,
                           Value reach) {
+  Value count = arith::AddIOp::create(b, loc, extra, reach);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
   return arith::MinSIOp::create(b, loc, rows,
-                                arith::AddIOp::create(b, loc, extra, reach));
+                                arith::MaxSIOp::create(b, loc, count, zero));
 }
 
 /// The number of rows of the result, known before any launch.

@@ -179,8 +179,12 @@ def DSFlash_LastRowsOp : DSFlash_ModelOp<"last_rows"> {
     them as it has, but for those that are among the `skip` rows up to a wanted one (SPEC
     section 3, CED prefill). Gives their numbers, and the row tables of a call that has just these rows.
 
+    Where the call's rows are followed by d more of the sequence in later calls, wanted[s] is d less
+    than of all of them together, and may be less than 1: of the rows that are needed these are the
+    ones that the call has, maybe none.
+
     Shapes: sequence and position [n], extents [sequences, 2] (first row, rows), wanted
-    [sequences] (each at least 1) to rows, sequence and position [m] and extents [sequences, 2].
+    [sequences] to rows, sequence and position [m] and extents [sequences, 2].
 
     - C1: count is 1 to 2^31 - 1, skip is 0 to count - 1.
 

@@ -73,8 +73,8 @@ class DSFlash_StackOp<string mnemonic> : DSFlash_Op<mnemonic, [
 def DSFlash_EncoderOp : DSFlash_StackOp<"encoder"> {
   let summary = "the causal encoder's layers";
   let description = [{
-    The layers before the decoder's KV source (CED, SPEC section 1). A prompt token
-    needs no more than these and the projection.
+    The layers before the decoder's KV source (CED, SPEC section 1), and an Engram in
+    front of that. A prompt token needs no more than these and the projection.
 
     - C1: the body yields the results.
 
