@@ -46,9 +46,9 @@ private:
   bool hasSharedScale() const { return format.getElement() == Element::E4M3; }
 
   void emitTile(Value first, Value count, Value isFirst) override;
-  void emitRows(Value count, int64_t least, ArrayRef<int64_t> direct);
+  void emitFew(Value count, int64_t least, ArrayRef<int64_t> direct);
   void emitDirect(Value count, int64_t least, int64_t most);
-  void emitDecoded(Value count);
+  void emitDecoded(Value first, Value count);
   void addDecoded(ArrayRef<Value> rows, Value column, Value begin,
                   MutableArrayRef<Value> sums);
   SmallVector<Value> forVectors(Value begin, Value end, int64_t most,

@@ -51,28 +51,32 @@ void DotEmitter::emitTile(Value first, Value count, Value isFirst) {
   auto isZero = [&](Value number) {
     return b.cmp(Cmp::eq, number, b.index(0));
   };
+  Value areFew = b.cmp(Cmp::sle, count, b.index(std::end(direct)[-1]));
   Value isOther = b.bitOr(isFirst, isZero(inGroup));
-  Value scaled;
   if (hasSharedScale()) {
-    scaled = b.cmp(Cmp::sle, count, b.index(std::end(direct)[-1]));
     Value isOtherBlock = isZero(b.rem(firstOutput, format.getBlockRows()));
-    isOther = b.bitOr(isOther, b.bitAnd(scaled, isOtherBlock));
+    isOther = b.bitOr(isOther, b.bitAnd(areFew, isOtherBlock));
   }
-  b.when(isOther, [&] { narrowRows(first, count, scaled); });
-  emitRows(count, /*least=*/1, direct);
+  b.when(isOther, [&] { narrowRows(first, count, /*scaled=*/areFew); });
+  b.when(
+      areFew,
+      [&] {
+        emitFew(count, /*least=*/1, direct);
+        finishStored(first, count);
+      },
+      [&] { emitDecoded(first, count); });
 }
 
-/// `least` rows or more: up to so many at once while their weights are decoded,
-/// or all of them with weights that were decoded before.
-void DotEmitter::emitRows(Value count, int64_t least,
-                          ArrayRef<int64_t> direct) {
-  if (direct.empty())
-    return emitDecoded(count);
+/// `least` rows to as many as the last number of `direct` says, so many at once
+/// as one of its numbers.
+void DotEmitter::emitFew(Value count, int64_t least, ArrayRef<int64_t> direct) {
   int64_t most = direct.front();
+  if (direct.size() == 1)
+    return emitDirect(count, least, most);
   b.when(
       b.cmp(Cmp::sle, count, b.index(most)),
       [&] { emitDirect(count, least, most); },
-      [&] { emitRows(count, most + 1, direct.drop_front()); });
+      [&] { emitFew(count, most + 1, direct.drop_front()); });
 }
 
 /// `least` to `most` rows: weights of as many outputs as have their sums in
@@ -134,10 +138,11 @@ void DotEmitter::addDecoded(ArrayRef<Value> rows, Value column, Value begin,
 /// Many rows: weights are decoded once for all of them, while those of the next
 /// tile come into the cache beside the products. The last rows of a tile that
 /// is not full repeat the last one.
-void DotEmitter::emitDecoded(Value count) {
+void DotEmitter::emitDecoded(Value first, Value count) {
   b.loop(b.index(0), columns, span, [&](Value begin) {
     Value end = b.min(b.add(begin, span), columns);
     decodeSpan(begin, end);
+    Value isEnd = b.cmp(Cmp::eq, end, columns);
     if (isPacked() && hasRest)
       end = b.mul(b.div(b.add(end, unit - 1), unit), unit);
     b.loop(b.index(0), count, tileRows, [&](Value firstRow) {
@@ -155,8 +160,7 @@ void DotEmitter::emitDecoded(Value count) {
               addDecoded(rows, b.add(column, part * width), begin, next);
             return next;
           });
-      for (auto [r, row] : llvm::enumerate(rows))
-        storeSums(row, ArrayRef<Value>(sums).slice(r * tile, tile));
+      storeOrFinish(isEnd, first, rows, sums);
     });
   });
 }

@@ -162,7 +162,7 @@ void ProductEmitter::emitDirect(Value first) {
               return addProducts(column, chunks, sums, row, getWeights);
             });
       });
-  storeSums(b.index(0), sums);
+  finish(first, sums);
 }
 
 /// Many rows: weights are decoded once for all of them. The last rows of a
@@ -188,8 +188,8 @@ void ProductEmitter::emitDecoded(Value first, Value count) {
                          return addProducts(column, chunks, sums, rows,
                                             getWeights);
                        });
-      for (int64_t r = 0; r < rowTile; ++r)
-        storeSums(numbers[r], ArrayRef<Value>(sums).slice(r * tile, tile));
+      Value isEnd = b.cmp(arith::CmpIPredicate::eq, end, columns);
+      storeOrFinish(isEnd, first, numbers, sums);
     });
     return SmallVector<Value>();
   });

@@ -29,7 +29,6 @@ void ProductLoops::emitTiles(Value firstTile, Value lastTile) {
       startTile(number);
       emitTile(first, count,
                b.cmp(arith::CmpIPredicate::eq, number, firstTile));
-      finish(first, count);
     });
   });
 }
@@ -88,25 +87,46 @@ void ProductLoops::storeSums(Value row, ArrayRef<Value> sums, Value output) {
   }
 }
 
-/// Stores the results of a block of rows.
-void ProductLoops::finish(Value first, Value count) {
+void ProductLoops::finish(Value number, ArrayRef<Value> sums) {
   Value width = b.add(b.sub(lastOutput, firstOutput), 1);
   Value isFull = b.cmp(arith::CmpIPredicate::eq, width, b.index(tile));
-  b.loop(b.index(0), count, [&](Value number) {
-    Value row = getRow(b.add(first, number)).output;
-    Value sums = b.reduceAddEach(loadSums(number));
-    if (sumType.isF64())
-      sums = b.fromF64(sums);
-    Value stored = b.select(operands.rounded, b.round(sums), sums);
-    b.when(
-        isFull,
-        [&] { b.storeVector(stored, operands.output, {row, firstOutput}); },
-        [&] {
-          b.storeVector(stored, results, {b.index(0)});
-          b.loop(b.index(0), width, [&](Value i) {
-            b.store(b.load(results, {i}), operands.output,
-                    {row, b.add(firstOutput, i)});
-          });
+  Value row = getRow(number).output;
+  Value each = b.reduceAddEach(sums);
+  if (sumType.isF64())
+    each = b.fromF64(each);
+  Value stored = b.select(operands.rounded, b.round(each), each);
+  b.when(
+      isFull,
+      [&] { b.storeVector(stored, operands.output, {row, firstOutput}); },
+      [&] {
+        b.storeVector(stored, results, {b.index(0)});
+        b.loop(b.index(0), width, [&](Value i) {
+          b.store(b.load(results, {i}), operands.output,
+                  {row, b.add(firstOutput, i)});
         });
-  });
+      });
+}
+
+void ProductLoops::finishStored(Value first, Value count) {
+  b.loop(b.index(0), count,
+         [&](Value number) { finish(b.add(first, number), loadSums(number)); });
+}
+
+void ProductLoops::storeOrFinish(Value isEnd, Value first, ArrayRef<Value> rows,
+                                 ArrayRef<Value> sums) {
+  auto forRows = [&](function_ref<void(Value, ArrayRef<Value>)> body) {
+    for (auto [r, row] : llvm::enumerate(rows))
+      body(row, sums.slice(r * tile, tile));
+  };
+  b.when(
+      isEnd,
+      [&] {
+        forRows([&](Value row, ArrayRef<Value> ofRow) {
+          finish(b.add(first, row), ofRow);
+        });
+      },
+      [&] {
+        forRows(
+            [&](Value row, ArrayRef<Value> ofRow) { storeSums(row, ofRow); });
+      });
 }

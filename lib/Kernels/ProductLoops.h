@@ -31,8 +31,8 @@ protected:
                int64_t lanes, const ProductOperands &operands, Value rowBlock,
                int64_t mostRows);
 
-  /// Leaves the sums of `count` rows from `first` in `partial`. The tile is the
-  /// first one for these rows if `isFirst`.
+  /// Computes the current tile of `count` rows from `first`. It is the first
+  /// one for these rows if `isFirst`.
   virtual void emitTile(Value first, Value count, Value isFirst) = 0;
 
   Value getOutput(Value i) { return b.min(b.add(firstOutput, i), lastOutput); }
@@ -43,6 +43,14 @@ protected:
   SmallVector<Value> loadSums(ArrayRef<Value> rows, Value isStart);
   /// Of the outputs from number `output` of the tile on.
   void storeSums(Value row, ArrayRef<Value> sums, Value output = {});
+  /// Puts a row's results into the output.
+  void finish(Value number, ArrayRef<Value> sums);
+  /// The same of `count` rows from `first`, from their stored sums.
+  void finishStored(Value first, Value count);
+  /// Finishes some rows, counted from `first`, at the end of their columns or
+  /// else stores their sums.
+  void storeOrFinish(Value isEnd, Value first, ArrayRef<Value> rows,
+                     ArrayRef<Value> sums);
 
   KernelBuilder &b;
   FormatAttr format;
@@ -56,7 +64,6 @@ protected:
 
 private:
   void startTile(Value number);
-  void finish(Value first, Value count);
 
   Value results; // of one row
 };
