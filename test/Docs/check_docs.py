@@ -31,6 +31,7 @@ ACCEPTS = {"mlir": "dsflash-opt block.mlir",
            "c": "clang-22 -fsyntax-only -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -Iinclude block.c"}
 FENCE = re.compile(r"^```(\S+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
+FILE = re.compile(r"`((?:docs|include|lib|scripts|test|tools|unittests)/[\w./-]+\.\w+)`")
 
 
 class Block:
@@ -147,6 +148,9 @@ class Checker:
         for target in LINK.findall(text):
             if "://" not in target and not (ROOT / page).parent.joinpath(target).exists():
                 self.fault(page, 1, f"no file '{target}'")
+        for name in FILE.findall(text):
+            if not (ROOT / name).exists():
+                self.fault(page, 1, f"no file '{name}'")
 
     def check_edits(self, page, blocks, tree):
         """Compiles the edited files with the commands of the build, in a copy of the tree."""

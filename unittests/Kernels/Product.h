@@ -73,6 +73,28 @@ public:
     return output;
   }
 
+  /// Makes every byte of the weight its number, and every scale this code.
+  void setEveryCode(uint8_t scale) {
+    for (size_t i = 0; i < weight.payload.size(); ++i)
+      weight.payload[i] = i;
+    std::fill(weight.scales.begin(), weight.scales.end(), scale);
+  }
+
+  /// [columns, outputs] of inputs that are 1 in one column and 0 elsewhere, so
+  /// that each picks out one weight; in calls of so many rows.
+  std::vector<float> runUnits(int64_t rows) {
+    int64_t features = getFeatures();
+    std::vector<float> outputs;
+    for (int64_t first = 0; first < features; first += rows) {
+      std::vector<float> input(rows * features);
+      for (int64_t row = 0; row < rows; ++row)
+        input[row * features + first + row] = 1.0f;
+      std::vector<float> output = run(input);
+      outputs.insert(outputs.end(), output.begin(), output.end());
+    }
+    return outputs;
+  }
+
   /// Fewer rows, and tiles in pieces of growing size, give the bits of `all`,
   /// which is the output of `input`.
   void expectSameInParts(std::vector<float> &input,
