@@ -74,6 +74,8 @@ private:
 
   func::FuncOp startEntry(StringRef name, const Signature &inputs,
                           const Signature &results);
+  /// Adds what Engram has in front of a layer, if it has one there.
+  void addEngram(int64_t layer, const Shared &shared, Stack &stack);
   void runLayer(int64_t layer, const Shared &shared, Stack &stack);
   /// Runs layers [begin, end) inside an encoder or decoder operation.
   template <typename RegionOp>
@@ -120,15 +122,19 @@ SmallVector<Value *> ModelBuilder::carried(Stack &stack) {
   return values;
 }
 
+void ModelBuilder::addEngram(int64_t layer, const Shared &shared,
+                             Stack &stack) {
+  if (!c.hasEngram(layer))
+    return;
+  Value number = b.layerIndex(layer), rows = shared.engramRows.lookup(layer);
+  func::FuncOp engram = layers.engramLayer(layer);
+  stack.stream =
+      func::CallOp::create(b, engram, ValueRange{number, stack.stream, rows})
+          .getResult(0);
+}
+
 void ModelBuilder::runLayer(int64_t layer, const Shared &shared, Stack &stack) {
   Value number = b.layerIndex(layer);
-  if (c.hasEngram(layer)) {
-    Value rows = shared.engramRows.lookup(layer);
-    func::FuncOp engram = layers.engramLayer(layer);
-    stack.stream =
-        func::CallOp::create(b, engram, ValueRange{number, stack.stream, rows})
-            .getResult(0);
-  }
   const auto &targets = c.dspark_target_layer_ids;
   auto slot = llvm::find(targets, layer);
   if (drafts() && slot != targets.end()) {
@@ -198,8 +204,14 @@ void ModelBuilder::runStack(int64_t begin, int64_t end, const Shared &shared,
   {
     OpBuilder::InsertionGuard guard(b);
     b.createBlock(&region.getBody());
-    for (int64_t layer = begin; layer < end; ++layer)
+    // Engram in front of the decoder belongs to the encoder: KV and keys of
+    // every position come behind it.
+    if (std::is_same_v<RegionOp, EncoderOp>)
+      addEngram(begin, shared, stack);
+    for (int64_t layer = begin; layer < end; ++layer) {
       runLayer(layer, shared, stack);
+      addEngram(layer + 1, shared, stack);
+    }
     SmallVector<Value> yielded;
     for (Value *value : carried(stack))
       yielded.push_back(*value);
