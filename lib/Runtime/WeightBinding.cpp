@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <optional>
 
 using namespace dsflash;
@@ -245,18 +246,31 @@ Status BoundWeights::holdEngramTables(const dsf_module &module) {
   return faults;
 }
 
+/// What a tensor is, in whatever layer and of whatever expert.
+static std::string kindOf(std::string name) {
+  name.erase(std::remove_if(name.begin(), name.end(),
+                            [](char c) { return '0' <= c && c <= '9'; }),
+             name.end());
+  return name;
+}
+
 std::string BoundWeights::fingerprint() const {
-  constexpr size_t kSampledTensors = 256, kSampledBytes = 64;
-  const std::vector<CheckpointIndex::Entry> &entries = checkpoint.tensors();
-  size_t stride = entries.size() / kSampledTensors + 1;
+  constexpr size_t kSampledTensors = 8, kSampledBytes = 4096;
   Hash hash;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const TensorInfo &tensor = *entries[i].tensor;
+  std::map<std::string, std::vector<const CheckpointIndex::Entry *>> kinds;
+  for (const CheckpointIndex::Entry &entry : checkpoint.tensors()) {
+    const TensorInfo &tensor = *entry.tensor;
     hash.add(tensor.name).add(dtypeName(tensor.dtype));
     hash.add(shapeString(tensor.shape));
-    if (i % stride == 0)
-      hash.add({checkpoint.files()[entries[i].file].data(tensor),
+    kinds[kindOf(tensor.name)].push_back(&entry);
+  }
+  for (const auto &[kind, entries] : kinds) {
+    size_t stride = (entries.size() + kSampledTensors - 1) / kSampledTensors;
+    for (size_t i = 0; i < entries.size(); i += stride) {
+      const TensorInfo &tensor = *entries[i]->tensor;
+      hash.add({checkpoint.files()[entries[i]->file].data(tensor),
                 std::min(size_t(tensor.size()), kSampledBytes)});
+    }
   }
   return hash.hexDigest();
 }

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import sys
 
-from check_drafts import WIDE_BLOCK, wider
+from check_drafts import WIDE_BLOCK
 from tools import Tools
 
 
@@ -15,7 +15,7 @@ def main():
     bin_dir, work_dir, model, mode, check = sys.argv[1:]
     model = pathlib.Path(model)
     tools = Tools(bin_dir, work_dir)
-    wide = wider(model, tools.work / "wide")
+    wide = tools.changed(model, "wide", dspark_block_size=WIDE_BLOCK)
     for folder, name in ((model, "block"), (wide, f"block of {WIDE_BLOCK}")):
         artifact = tools.compile(folder, name.replace(" ", "-"), f"--numerics={mode}")
         subprocess.run([check, artifact], check=True)

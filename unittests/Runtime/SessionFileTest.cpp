@@ -136,6 +136,28 @@ TEST_F(SessionFileTest, OtherModelsAndNumerics) {
                                       "model has reference");
 }
 
+// Of a thousand experts some bytes count, and of every other kind as well.
+TEST_F(SessionFileTest, EveryKindOfWeightTellsModelsApart) {
+  for (int i = 0; i < 1000; ++i)
+    checkpoint.add("experts." + std::to_string(i) + ".more", DType::U8, {2}, 1);
+  checkpoint.add("layers.3.attn.more", DType::U8, {5000}, 1);
+  openRunner();
+  save(compute(20), path());
+  for (const char *name : {"bias", "layers.2.w.scale", "layers.3.attn.more",
+                           "layers.0.experts.1.weight"}) {
+    std::vector<char> &bytes = checkpoint.tensors.at(name).bytes;
+    char &last = bytes[std::min<size_t>(bytes.size(), 4096) - 1];
+    last ^= 1;
+    openRunner();
+    EXPECT_EQ(errorOf(path()),
+              path() + ": saved with another model than " + artifact)
+        << name;
+    last ^= 1;
+  }
+  openRunner();
+  EXPECT_EQ(errorOf(path()), "");
+}
+
 // The same weights under another config are another model; where one of them is
 // not known, nothing is compared.
 TEST_F(SessionFileTest, OtherConfigs) {

@@ -66,7 +66,7 @@ public:
   int64_t bytesRead() const;
 
   /// Tells checkpoints apart: a hash of all names, types and shapes, and of
-  /// some bytes here and there, in hexadecimal digits.
+  /// some bytes of every kind of tensor, in hexadecimal digits.
   std::string fingerprint() const;
 
 private:
