@@ -35,7 +35,8 @@ enum {
   RING_ROWS = 8,
   PAIRS_OFFSET = MAX_POSITIONS * 16,
   RING_OFFSET = PAIRS_OFFSET + MAX_POSITIONS / 2 * 8,
-  STATE_BYTES = RING_OFFSET + RING_ROWS * 16
+  SEEN_OFFSET = RING_OFFSET + RING_ROWS * 16,
+  STATE_BYTES = SEEN_OFFSET + 16
 };
 
 typedef struct history_row {
@@ -125,6 +126,8 @@ static void pass_probes(const dsf_call *call, float *streams) {
 typedef struct logits_task {
   const dsf_call *call;
   const float *streams;
+  const int32_t *rows; /* of the outputs */
+  float *logits;
 } logits_task;
 
 static void write_logits(void *context, int64_t begin, int64_t end) {
@@ -132,29 +135,26 @@ static void write_logits(void *context, int64_t begin, int64_t end) {
   const dsf_call *call = task->call;
   const float *bias = call->weights[0];
   for (int64_t output = begin; output < end; ++output) {
-    int32_t row = ((const int32_t *)call->tensors[OUTPUTS])[output];
+    int32_t row = task->rows[output];
     int32_t sequence = ((const int32_t *)call->tensors[SEQUENCE])[row];
     int32_t position = ((const int32_t *)call->tensors[POSITION])[row];
     uint64_t hash = history_of(call, sequence)[position].hash;
     int64_t step = (hash >> 33) % 4 == 0 ? 2 : 1;
     int64_t target = ((int64_t)task->streams[2 * row + 1] + step) % VOCAB;
-    float *logits = (float *)call->tensors[LOGITS] + output * VOCAB;
+    float *logits = task->logits + output * VOCAB;
     for (int64_t i = 0; i < VOCAB; ++i)
       logits[i] = bias[i] + noise(hash, i) + (i == target ? 8.0f : 0.0f);
   }
 }
 
-static int32_t forward(const dsf_call *call) {
+/* Takes the rows into the history; streams [rows, 2] are {hash byte, token}. */
+static int32_t read_rows(const dsf_call *call, float *streams) {
   const int32_t *tokens = call->tensors[TOKENS];
   const int32_t *sequence = call->tensors[SEQUENCE];
   const int32_t *position = call->tensors[POSITION];
   const int32_t *extents = call->tensors[EXTENTS];
   const int32_t *lookback = call->tensors[LOOKBACK];
-  float *features = call->tensors[FEATURES];
-  float *streams = call->workspace;
   int32_t next = 0;
-  if ((uintptr_t)call->workspace % 64)
-    return 10;
   for (int64_t s = 0; s < call->dims[DSF_DIM_SEQUENCES]; ++s) {
     history_row *history = history_of(call, (int32_t)s);
     if (extents[2 * s] != next)
@@ -173,21 +173,45 @@ static int32_t forward(const dsf_call *call) {
           (before + (uint64_t)tokens[next] + 1) * 6364136223846793005u;
       if (p % 2)
         *(uint64_t *)((char *)history + PAIRS_OFFSET + p / 2 * 8) = before;
-      features[2 * next] = (float)(history[p].hash & 0xffff);
-      features[2 * next + 1] = (float)p;
       streams[2 * next] = (float)(history[p].hash & 0xff);
       streams[2 * next + 1] = (float)tokens[next];
     }
   }
-  if (next != call->dims[DSF_DIM_ROWS])
-    return 14;
+  return next == call->dims[DSF_DIM_ROWS] ? 0 : 14;
+}
+
+static void write_features(history_row row, int32_t position, float *features) {
+  features[0] = (float)(row.hash & 0xffff);
+  features[1] = (float)position;
+}
+
+static int32_t forward(const dsf_call *call) {
+  const int32_t *sequence = call->tensors[SEQUENCE];
+  const int32_t *position = call->tensors[POSITION];
+  float *features = call->tensors[FEATURES];
+  float *streams = call->workspace;
+  if ((uintptr_t)call->workspace % 64)
+    return 10;
+  int32_t code = read_rows(call, streams);
+  if (code)
+    return code;
+  for (int64_t i = 0; i < call->dims[DSF_DIM_ROWS]; ++i)
+    write_features(history_of(call, sequence[i])[position[i]], position[i],
+                   features + 2 * i);
   if (call->env->probe)
     pass_probes(call, streams);
-  logits_task task = {call, streams};
+  logits_task task = {call, streams, call->tensors[OUTPUTS],
+                      call->tensors[LOGITS]};
   call->env->parallel_for(call->env->user, write_logits, &task,
                           call->dims[DSF_DIM_OUTPUTS]);
   return 0;
 }
+
+#define COUNT(array) (int64_t)(sizeof(array) / sizeof(*array))
+
+#ifdef FAKE_PHASES
+#include "FakePhases.h"
+#endif
 
 /*===- replay
  * -------------------------------------------------------------===*/
@@ -214,8 +238,7 @@ static int32_t replay(const dsf_call *call) {
       return 51;
     if (i == 0 && position[0] > 0 && lookback[0] != row[-1].token)
       return 52;
-    features[2 * i] = (float)(row->hash & 0xffff);
-    features[2 * i + 1] = (float)position[i];
+    write_features(*row, position[i], features + 2 * i);
   }
   return 0;
 }
@@ -309,11 +332,15 @@ static int32_t markov(const dsf_call *call) {
 /*===- Tables
  * --------------------------------------------------------------===*/
 
-#define COUNT(array) (int64_t)(sizeof(array) / sizeof(*array))
-
 static const dsf_entry entries[] = {
     {"forward", forward, forward_tensors, COUNT(forward_tensors), 32, 64, 0},
     {"replay", replay, replay_tensors, COUNT(replay_tensors), 0, 0, 0},
+#ifdef FAKE_PHASES
+    {"prompt", prompt, prompt_tensors, COUNT(prompt_tensors), 0, 0, 0},
+    {"tail", tail, tail_tensors, COUNT(tail_tensors), 4, 64, FAKE_LAST_ROWS},
+    {"bounded_tail", bounded_tail, tail_tensors, COUNT(tail_tensors), 4, 64,
+     FAKE_WINDOW},
+#endif
     {"draft_context", draft_context, context_tensors, COUNT(context_tensors), 0,
      0, 0},
     {"draft", draft, draft_tensors, COUNT(draft_tensors), 0, 0, 0},
