@@ -169,6 +169,12 @@ void dsflash::forEachTensor(
   }
 }
 
+static bool hasEngramTables(const dsf_module &module) {
+  return std::any_of(
+      module.weights, module.weights + module.weight_count,
+      [](const dsf_weight &weight) { return isEngramTable(weight.tensor); });
+}
+
 Result<BoundWeights> BoundWeights::bind(const dsf_module &module,
                                         const std::string &folder,
                                         const Tokenizer *tokenizer,
@@ -201,6 +207,8 @@ Result<BoundWeights> BoundWeights::bind(const dsf_module &module,
     else
       binder.bindTensors(weight);
   }
+  if (!engramFile.empty() && !hasEngramTables(module))
+    binder.faults.add(engramFile, "the model has no Engram tables");
   if (!binder.faults)
     return binder.faults;
   return bound;

@@ -27,6 +27,9 @@ constexpr const char *kHelp = R"(A line is a message, or a command:
 Ctrl-C ends a reply; at the prompt, the program.
 )";
 
+constexpr const char *kKeptSystem =
+    "a kept conversation keeps its system message; /clear begins a new one";
+
 std::atomic<bool> interrupted{false};
 
 /// While it lives, an interrupt sets `interrupted` instead of ending the
@@ -103,6 +106,8 @@ private:
     } else if (command == "/load") {
       return load(argument);
     } else if (command == "/system") {
+      if (encoding.continues)
+        return Status::error(command, kKeptSystem);
       system = argument;
     } else if (command == "/effort") {
       Result<int> effort = parseEffort(argument);
@@ -130,6 +135,8 @@ private:
   }
 
   Status load(const std::string &path) {
+    if (!system.empty())
+      return Status::error(path, kKeptSystem);
     Result<Continuation> kept = loadSession(path, runner);
     if (!kept)
       return kept.status();
