@@ -1,9 +1,8 @@
 //===- ModelRunnerPrompts.cpp - Prompts in phases -------------------------===//
 //
 // The decoder sees a prompt's last rows in calls of a chunk each, the oldest
-// rows first: as many rows as the encoder saw in a call keep their inputs in
-// the caches, and are what the buffers were made for. The last chunk shares its
-// call with the tails of others.
+// rows first, so that its buffers are no larger than those of the encoder. The
+// last chunk shares its call with the tails of others.
 //
 //===----------------------------------------------------------------------===//
 
