@@ -34,7 +34,7 @@ bool parseCommandLine(CLI::App &app, int argc, char **argv, Finish finish,
   } catch (const CLI::Success &request) {
     app.exit(request);
   } catch (const CLI::Error &error) {
-    std::string tool = app.get_name();
+    const std::string &tool = app.get_name();
     std::cerr << tool << ": error: command line: " << error.what() << "\nRun "
               << tool << " --help for the options.\n";
     exitCode = 2;

@@ -47,9 +47,9 @@ Value LayerBuilder::outputProjection(const Attention &a, Value context) {
   context = b.rotate(context, a.rope, c.head_dim, "attn.context_rope",
                      /*inverse=*/true);
   int64_t low = c.o_groups * c.o_lora_rank;
-  Value wo_a = b.fp8(a.family, "attn.wo_a", low, c.outputGroupSize());
+  Value woA = b.fp8(a.family, "attn.wo_a", low, c.outputGroupSize());
   Value grouped =
-      b.round(GroupedLinearOp::create(b, b.tensor({low}), context, wo_a,
+      b.round(GroupedLinearOp::create(b, b.tensor({low}), context, woA,
                                       c.o_groups, /*rounded=*/false),
               "attn.wo_a");
   grouped = b.quantize(grouped, "attn.o");

@@ -114,8 +114,8 @@ llvm::Expected<llvm::StringMap<KernelResources>>
 mlir::dsflash::getKernelResources(StringRef ptxas, StringRef ptx,
                                   const NVPTXTarget &target) {
   llvm::StringMap<KernelResources> resources;
-  if (llvm::Error error =
-          assemble(ptxas, ptx, target, [&](StringRef messages, std::string) {
+  if (llvm::Error error = assemble(
+          ptxas, ptx, target, [&](StringRef messages, const std::string &) {
             resources = parseResources(messages);
           }))
     return std::move(error);

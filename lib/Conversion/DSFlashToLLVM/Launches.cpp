@@ -226,7 +226,7 @@ struct ConvertParamRef : ABIPattern<ParamRefOp> {
   LogicalResult
   matchAndRewrite(ParamRefOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    auto slot = layout.slots.find(op.getParamAttr().getAttr());
+    const auto *slot = layout.slots.find(op.getParamAttr().getAttr());
     if (slot == layout.slots.end())
       return rewriter.notifyMatchFailure(op, "no such parameter");
     ABIBuilder b(op.getLoc(), rewriter);
