@@ -16,7 +16,7 @@ namespace mlir::dsflash {
 
 /// Whether a weight of bf16 inputs has such a product: its values are exact in
 /// bf16, its columns are whole vectors, and a tile of outputs shares its
-/// scales where these go to the inputs (E4M3).
+/// scales where these may go to the inputs (E4M3).
 bool isDotProduct(WeightType weight, int64_t groups);
 
 /// Emits the product, whose inputs are f32 that are exact in bf16.
