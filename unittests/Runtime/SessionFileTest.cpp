@@ -5,9 +5,12 @@
 #include "dsflash/Runtime/SessionFile.h"
 #include "dsflash/Support/MappedFile.h"
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <functional>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -178,7 +181,36 @@ TEST_F(SessionFileTest, OtherConfigs) {
   EXPECT_EQ(errorOf(path()), "");
 }
 
+/// Runs `job` in a process of its own that is killed at its `stops`-th way into
+/// or out of a system call, unless it has ended before. Returns its wait
+/// status.
+int killedAt(int stops, const std::function<bool()> &job) {
+  pid_t child = fork();
+  if (child < 0) {
+    ADD_FAILURE() << std::strerror(errno);
+    return 0;
+  }
+  if (child == 0) {
+    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0)
+      _exit(2);
+    raise(SIGSTOP);
+    _exit(job() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  for (; WIFSTOPPED(status) && stops > 0; --stops) {
+    ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
+    waitpid(child, &status, 0);
+  }
+  if (WIFSTOPPED(status)) {
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+  }
+  return status;
+}
+
 // A process that is killed while it writes leaves the old file or the new one.
+// Between two system calls nothing of it changes.
 TEST_F(SessionFileTest, KilledWhileWriting) {
   openRunner();
   Session before = compute(300), after = compute(900);
@@ -186,28 +218,22 @@ TEST_F(SessionFileTest, KilledWhileWriting) {
   std::string newer = bytes(path());
   save(before, path());
   std::string older = bytes(path());
-  int olds = 0, news = 0;
-  // On a busy machine longer, until a file was finished.
-  for (int microseconds = 0;
-       microseconds < 4000 || (news == 0 && microseconds < 1000000);
-       microseconds += microseconds < 4000 ? 50 : microseconds) {
+  int olds = 0, news = 0, stops = 0, status = 0;
+  do {
     writeFile(path(), older);
-    pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      bool saved = saveSession(path(), *model, after, {}).ok();
-      _exit(saved ? 0 : 1);
-    }
-    usleep(useconds_t(microseconds));
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
+    status = killedAt(
+        stops++, [&] { return saveSession(path(), *model, after, {}).ok(); });
     std::string found = bytes(path());
-    ASSERT_TRUE(found == older || found == newer) << microseconds;
+    ASSERT_TRUE(found == older || found == newer) << stops;
     ++(found == older ? olds : news);
-    fs::remove(path() + ".tmp" + std::to_string(child));
-  }
-  EXPECT_GT(olds, 0);
-  EXPECT_GT(news, 0);
+    for (const fs::directory_entry &entry : fs::directory_iterator(root))
+      if (entry.path().string().find(path() + ".tmp") == 0)
+        fs::remove(entry.path());
+  } while (!WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  // It opens, writes and renames, and each has a way in and a way out.
+  EXPECT_GE(olds, 5);
+  EXPECT_GE(news, 2);
 }
 
 TEST_F(SessionFileTest, DroppingEqualsLoading) {
