@@ -173,7 +173,7 @@ uint64_t RandomWeights::next() {
 
 template <typename Element, typename Encode>
 Status RandomWeights::writeElements(int64_t count, const Sink &sink,
-                                    Encode encode) {
+                                    const Encode &encode) {
   constexpr int64_t kPiece = kPieceBytes / sizeof(Element);
   constexpr int64_t kDrawsPerWord = sizeof(uint64_t) / sizeof(uint16_t);
   std::vector<Element> piece(size_t(std::min(count, kPiece)));

@@ -35,7 +35,7 @@ public:
 
 private:
   template <typename Element, typename Encode>
-  Status writeElements(int64_t count, const Sink &sink, Encode encode);
+  Status writeElements(int64_t count, const Sink &sink, const Encode &encode);
   uint64_t next();
 
   uint64_t state;

@@ -56,9 +56,9 @@ void RunningMedian::add(double value) {
 
 double RunningMedian::value() const {
   std::array<double, kWindow> sorted = values;
-  auto end = sorted.begin() + std::min<int64_t>(added, kWindow);
-  auto middle = sorted.begin() + (end - sorted.begin() - 1) / 2;
-  std::nth_element(sorted.begin(), middle, end);
+  double *end = sorted.data() + std::min<int64_t>(added, kWindow);
+  double *middle = sorted.data() + (end - sorted.data() - 1) / 2;
+  std::nth_element(sorted.data(), middle, end);
   return *middle;
 }
 

@@ -10,10 +10,11 @@
 namespace llvm {
 class Module;
 class TargetMachine;
-namespace orc {
-class LLJIT;
-}
 } // namespace llvm
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
 
 namespace dsflash::simt {
 

@@ -20,10 +20,10 @@ std::string spellFloat(double value) {
   double magnitude = std::fabs(value);
   bool isPlain = value == 0 || (magnitude >= 1e-4 && magnitude < 1e16);
   char digits[32];
-  auto end = std::to_chars(std::begin(digits), std::end(digits), value,
-                           isPlain ? std::chars_format::fixed
-                                   : std::chars_format::scientific)
-                 .ptr;
+  char *end = std::to_chars(std::begin(digits), std::end(digits), value,
+                            isPlain ? std::chars_format::fixed
+                                    : std::chars_format::scientific)
+                  .ptr;
   std::string text(digits, end);
   if (isPlain && text.find('.') == std::string::npos)
     text += ".0";

@@ -84,8 +84,8 @@ Linear place(MutableArrayRef<Piece> pieces) {
       return piece->overlapsInTime(*other) && piece->overlapsInSpace(*other);
     };
     ArrayRef<Piece *> placed = ArrayRef(order).take_front(number);
-    for (auto other = llvm::find_if(placed, inTheWay); other != placed.end();
-         other = llvm::find_if(placed, inTheWay))
+    for (const auto *other = llvm::find_if(placed, inTheWay);
+         other != placed.end(); other = llvm::find_if(placed, inTheWay))
       piece->offset = max(piece->offset, (*other)->offset + (*other)->size);
     total = max(total, piece->offset + piece->size);
   }

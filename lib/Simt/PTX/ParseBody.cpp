@@ -155,12 +155,13 @@ bool Parser::parseAddress(Operand &operand) {
 }
 
 bool Parser::parseOperand(Operand &operand, bool withPair) {
-  if (accept("[")) {
+  if (accept("["))
     return parseAddress(operand);
-  } else if (accept("{")) {
+  if (accept("{")) {
     operand.kind = Operand::Kind::Vector;
     return parseOperandList(operand.elements, "}");
-  } else if (accept("(")) {
+  }
+  if (accept("(")) {
     operand.kind = Operand::Kind::List;
     return parseOperandList(operand.elements, ")");
   }

@@ -10,7 +10,6 @@ namespace dsflash::simt {
 
 using ptx::Instruction;
 using ptx::Operand;
-using ptx::Space;
 
 std::vector<uint32_t> parameterOffsets(const ptx::Function &function) {
   std::vector<uint32_t> offsets;
